@@ -1,0 +1,50 @@
+# Two commands are enough: `make demo` and `make test`. Everything else here is for people who work on sgbt.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help demo test lint types imports soak bench clean
+
+help:
+	@echo "make demo   set up .venv, fetch real data and show what sgbt does with it"
+	@echo "make test   set up .venv and run every check (style, types, import order, tests)"
+	@echo "make soak   the long campaigns: millions of points, random kills, fuzzing"
+	@echo "make bench  the benchmarks, as ratios against the plain way"
+
+$(STAMP): pyproject.toml constraints.txt
+	@echo "== Setting up $(VENV) (Python 3.11 or newer; a few minutes the first time)"
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else f"wanted Python 3.11 or newer, got {v.major}.{v.minor}; install it and run: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)")'
+	@$(PYTHON) -m venv $(VENV) || { echo "wanted Python's venv module, which is missing; on Debian: apt-get install python3-venv"; exit 2; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP)
+	@echo "== Running the demo: sgbt demo"
+	@$(BIN)/sgbt demo
+
+test: $(STAMP) lint types imports
+	@echo "== Running the tests (pytest)"
+	@$(BIN)/python -m pytest -n 2 -m "not soak"
+
+lint: $(STAMP)
+	@echo "== Checking style (ruff)"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	@echo "== Checking types (mypy)"
+	@$(BIN)/mypy
+
+imports: $(STAMP)
+	@echo "== Checking import order (import-linter)"
+	@$(BIN)/lint-imports
+
+soak: $(STAMP)
+	@$(BIN)/python -m pytest -n 2 -m soak
+
+bench: $(STAMP)
+	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

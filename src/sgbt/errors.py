@@ -1,0 +1,45 @@
+"""What a person reads when something is wrong: one sentence, and never a traceback.
+
+Every error that bad input, a missing file or a full disk can cause is an `SgbtError`. Its text says what was wanted,
+what came instead, where, and what to do. The command line prints it and leaves with exit code 2.
+"""
+
+from __future__ import annotations
+
+
+class SgbtError(Exception):
+    """A condition that the person at the keyboard can mend.
+
+    Build it from the four things a reader needs: `wanted` and `got` state the mismatch, `where` names the file, line,
+    column or option, and `remedy` is the next thing to try.
+    """
+
+    def __init__(self, *, wanted: str, got: str, where: str = "", remedy: str = "") -> None:
+        self.wanted, self.got, self.where, self.remedy = wanted, got, where, remedy
+        place = f" in {where}" if where else ""
+        advice = f"; {remedy}" if remedy else ""
+        super().__init__(f"wanted {wanted}, got {got}{place}{advice}.")
+
+
+class DataError(SgbtError):
+    """Labelled text that cannot be read or used as given."""
+
+
+class ResourceError(SgbtError):
+    """A named resource that no provider could supply, or that is not what its checksum says."""
+
+
+class LexiconError(SgbtError):
+    """A vocabulary or substitution table that cannot be built as asked."""
+
+
+class EmbeddingError(SgbtError):
+    """A word-vector file that cannot be read as one."""
+
+
+class BoundError(SgbtError, ValueError):
+    """A bound that would not mean anything: an empty box, a size that does not fit, an unproven range."""
+
+
+class SgbtWarning(UserWarning):
+    """Something a person should know, although the work goes on."""
