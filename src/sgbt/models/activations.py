@@ -11,16 +11,29 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """A function, and whether it never falls: then the largest value comes from the largest argument."""
+    """A function that never falls, except perhaps below its single lowest point."""
 
     function: Callable[[Tensor], Tensor]
-    monotone: bool
+    lowest: float | None = None
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the largest value always comes from the largest argument."""
+        return self.lowest is None
+
+    def range(self, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+        """The exact range over boxes: ends, and the lowest point where it is inside."""
+        ends = self.function(lower), self.function(upper)
+        if self.lowest is None:
+            return ends
+        deepest = self.function(torch.maximum(torch.minimum(lower.new_tensor(self.lowest), upper), lower))
+        return torch.minimum(torch.minimum(*ends), deepest), torch.maximum(*ends)
 
 
 ACTIVATIONS = {
-    "tanh": Activation(torch.tanh, monotone=True),
-    "sigmoid": Activation(torch.sigmoid, monotone=True),
-    "softplus": Activation(nn.functional.softplus, monotone=True),
-    "relu": Activation(torch.relu, monotone=True),
-    "gelu": Activation(nn.functional.gelu, monotone=False),
+    "tanh": Activation(torch.tanh),
+    "sigmoid": Activation(torch.sigmoid),
+    "softplus": Activation(nn.functional.softplus),
+    "relu": Activation(torch.relu),
+    "gelu": Activation(nn.functional.gelu, lowest=-0.7517915246935645),
 }

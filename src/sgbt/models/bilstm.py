@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -58,17 +59,20 @@ class BiLSTM(nn.Module):
         """Logits of word vectors [texts, words, width], for attacks and training that move in vector space."""
         lengths = mask.sum(dim=1).clamp(min=1)
         vectors = vectors * mask.unsqueeze(-1).to(vectors.dtype)
-        features = [
-            self._pooled(lstm(read)[0], lengths)
-            for lstm, read in ((self.forwards, vectors), (self.backwards, reversed_within(vectors, lengths)))
+        read = (vectors, reversed_within(vectors, lengths))
+        states = [
+            lstm(text)[0].transpose(0, 1) for lstm, text in zip((self.forwards, self.backwards), read, strict=True)
         ]
-        return self.head(self.dropout(torch.cat(features, dim=1)))
+        return self.head(self.dropout(self.pool(states, lengths)))
 
-    def _pooled(self, states: Tensor, lengths: Tensor) -> Tensor:
+    def pool(self, states: Sequence[Tensor], lengths: Tensor) -> Tensor:
+        """Features [texts, 2 hidden] from the states [words, texts, hidden] of each direction in its reading order."""
         if self.config.pooling == "last":
-            return states[torch.arange(len(states), device=states.device), lengths - 1]
-        real = torch.arange(states.shape[1], device=states.device) < lengths.unsqueeze(1)
-        return (states * real.unsqueeze(-1)).sum(dim=1) / lengths.unsqueeze(1)
+            texts = torch.arange(len(lengths), device=lengths.device)
+            return torch.cat([direction[lengths - 1, texts] for direction in states], dim=1)
+        real = torch.arange(states[0].shape[0], device=lengths.device).unsqueeze(1) < lengths
+        sums = [(direction * real.unsqueeze(-1)).sum(dim=0) for direction in states]
+        return torch.cat(sums, dim=1) / lengths.unsqueeze(1)
 
 
 def reversed_within(vectors: Tensor, lengths: Tensor) -> Tensor:

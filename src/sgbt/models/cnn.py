@@ -81,16 +81,20 @@ class TextCNN(nn.Module):
     def pool(self, scores: Sequence[Tensor], lengths: Tensor) -> Tensor:
         """Features [texts, filters of all widths] from pre-activations [texts, windows, filters] of each width."""
         activation = ACTIVATIONS[self.config.activation]
+        if self.config.pooling == "max" and activation.monotone:  # the largest value comes from the largest argument
+            return activation.function(self.pool_activated(scores, lengths))
+        return self.pool_activated([activation.function(z) for z in scores], lengths)
+
+    def pool_activated(self, values: Sequence[Tensor], lengths: Tensor) -> Tensor:
+        """The greatest, or the mean, over the real windows of each text."""
         features = []
-        for size, z in zip(self.config.kernel_sizes, scores, strict=True):
+        for size, value in zip(self.config.kernel_sizes, values, strict=True):
             counts = (lengths - size + 1).clamp(min=1)
-            real = (torch.arange(z.shape[1], device=z.device) < counts.unsqueeze(1)).unsqueeze(-1)
+            real = (torch.arange(value.shape[1], device=value.device) < counts.unsqueeze(1)).unsqueeze(-1)
             if self.config.pooling == "mean":
-                features.append((activation.function(z) * real).sum(dim=1) / counts.unsqueeze(1))
-            elif activation.monotone:
-                features.append(activation.function(z.masked_fill(~real, -torch.inf).amax(dim=1)))
+                features.append((value * real).sum(dim=1) / counts.unsqueeze(1))
             else:
-                features.append(activation.function(z).masked_fill(~real, -torch.inf).amax(dim=1))
+                features.append(value.masked_fill(~real, -torch.inf).amax(dim=1))
         return torch.cat(features, dim=1)
 
     def _layers(self) -> list[nn.Conv1d]:
