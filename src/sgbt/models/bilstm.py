@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import ModelError
-from sgbt.models.embedding import PADDING, WordEmbedding
+from sgbt.lexicon.vocabulary import PADDING
+from sgbt.models.embedding import WordEmbedding
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +44,15 @@ class BiLSTM(nn.Module):
 
     kind = "bilstm"
 
-    def __init__(self, embedding: WordEmbedding, config: BiLSTMConfig | None = None) -> None:
+    def __init__(
+        self, words: WordEmbedding | EmbeddingTable, config: BiLSTMConfig | None = None, **options: Any
+    ) -> None:
+        """From vectors and options; the fields of `BiLSTMConfig` may be given by name."""
         super().__init__()
-        self.config = config or BiLSTMConfig()
-        self.embedding = embedding
+        self.config = config = replace(config or BiLSTMConfig(), **options)
+        if isinstance(words, EmbeddingTable):
+            words = WordEmbedding.of(words, trainable=config.trainable_embedding, projection=config.projection)
+        self.embedding = embedding = words
         self.forwards = nn.LSTM(embedding.width, self.config.hidden, batch_first=True)
         self.backwards = nn.LSTM(embedding.width, self.config.hidden, batch_first=True)
         self.dropout = nn.Dropout(self.config.dropout)
@@ -53,7 +61,7 @@ class BiLSTM(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
         mask = ids != PADDING if mask is None else mask
-        return self.from_vectors(self.embedding(ids.masked_fill(~mask, PADDING)), mask)
+        return self.from_vectors(self.embedding(self.embedding.encode(ids.masked_fill(~mask, PADDING))), mask)
 
     def from_vectors(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """Logits of word vectors [texts, words, width], for attacks and training that move in vector space."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import ModelError
+from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models.activations import ACTIVATIONS
-from sgbt.models.embedding import PADDING, WordEmbedding
+from sgbt.models.embedding import WordEmbedding
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,13 @@ class TextCNN(nn.Module):
 
     kind = "cnn"
 
-    def __init__(self, embedding: WordEmbedding, config: CNNConfig | None = None) -> None:
+    def __init__(self, words: WordEmbedding | EmbeddingTable, config: CNNConfig | None = None, **options: Any) -> None:
+        """From vectors and options; the fields of `CNNConfig` may be given by name."""
         super().__init__()
-        self.config = config or CNNConfig()
-        self.embedding = embedding
+        self.config = config = replace(config or CNNConfig(), **options)
+        if isinstance(words, EmbeddingTable):
+            words = WordEmbedding.of(words, trainable=config.trainable_embedding, projection=config.projection)
+        self.embedding = embedding = words
         self.convolutions = nn.ModuleList(
             nn.Conv1d(embedding.width, self.config.filters, size) for size in self.config.kernel_sizes
         )
@@ -102,7 +108,7 @@ class TextCNN(nn.Module):
 
     def _prepared(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         mask = ids != PADDING if mask is None else mask
-        ids = ids.masked_fill(~mask, PADDING)
+        ids = self.embedding.encode(ids.masked_fill(~mask, PADDING))
         missing = max(self.config.kernel_sizes) - ids.shape[1]
         return (F.pad(ids, (0, missing), value=PADDING) if missing > 0 else ids), mask.sum(dim=1)
 

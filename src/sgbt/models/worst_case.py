@@ -9,9 +9,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sgbt.bounds.ibp import Pair, extremes_over_choices, through_lstm, through_windows, worst_logits
+from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.bilstm import BiLSTM, reversed_within
 from sgbt.models.cnn import TextCNN
+from sgbt.models.two_channel import TwoChannel
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +40,35 @@ class WordSets:
         return WordSets(words, choices, permitted, places.reshape(texts, length))
 
 
-def feature_box(model: nn.Module, ids: Tensor, allowed: Tensor, mask: Tensor, *, epsilon: float = 1.0) -> Pair:
+def feature_box(model: TextCNN | BiLSTM, ids: Tensor, allowed: Tensor, mask: Tensor, *, epsilon: float = 1.0) -> Pair:
     """The box of the pooled features [texts, features] when every word may be any of its allowed ones.
 
     `ids` and `allowed` are [texts, words, choices]; `mask` [texts, words] marks real words.
     """
     allowed = allowed | ~mask.unsqueeze(-1)
-    ids = ids.masked_fill(~mask.unsqueeze(-1), 0)
+    codes = model.embedding.encode(ids.masked_fill(~mask.unsqueeze(-1), PADDING))
     if isinstance(model, TextCNN):
-        return _cnn_box(model, ids, allowed, mask, epsilon)
-    if isinstance(model, BiLSTM):
-        return _bilstm_box(model, ids, allowed, mask, epsilon)
-    raise TypeError(f"no interval propagation for {type(model).__name__}")
+        return _cnn_box(model, codes, allowed, mask, epsilon)
+    return _bilstm_box(model, codes, allowed, mask, epsilon)
 
 
 def worst_case_logits(
-    model: nn.Module, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
+    model: TextCNN | BiLSTM | TwoChannel,
+    ids: Tensor,
+    allowed: Tensor,
+    mask: Tensor,
+    labels: Tensor,
+    *,
+    epsilon: float = 1.0,
 ) -> Tensor:
     """Upper bounds of (logit k - logit of the label) over all substitutions: [texts, classes], zero at the label."""
-    head = model.head
-    assert isinstance(head, nn.Linear)
+    if isinstance(model, TwoChannel):  # bounds of the parts add up to a bound of the sum
+        return sum(
+            (worst_case_logits(part, ids, allowed, mask, labels, epsilon=epsilon) for part in model.parts),
+            start=torch.zeros((), device=ids.device),
+        )
     features = feature_box(model, ids, allowed, mask, epsilon=epsilon)
-    return worst_logits(features, head.weight, head.bias, labels)
+    return worst_logits(features, model.head.weight, model.head.bias, labels)
 
 
 def _cnn_box(model: TextCNN, ids: Tensor, allowed: Tensor, mask: Tensor, epsilon: float) -> Pair:
