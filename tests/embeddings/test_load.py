@@ -251,7 +251,7 @@ def test_a_missing_file_lists_the_names(tmp_path: Path) -> None:
 
 def test_an_array_needs_its_words(tmp_path: Path) -> None:
     np.save(tmp_path / "vectors.npy", VECTORS)
-    with pytest.raises(EmbeddingError, match="one .parquet file with the words beside the array, got 0"):
+    with pytest.raises(EmbeddingError, match=r"one \.parquet file with the words beside the array, got 0"):
         load_embeddings(tmp_path / "vectors.npy")
     (tmp_path / "words.parquet").write_bytes(b"nothing of the kind")
     pytest.importorskip("pyarrow")
