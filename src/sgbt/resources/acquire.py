@@ -8,10 +8,10 @@ import os
 import shutil
 import stat
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sgbt.errors import ResourceError
+from sgbt.errors import ResourceError, SgbtError
 from sgbt.files import PARTIAL, atomic_write, exclusive, make_folder, stamp_of, user_cache
 from sgbt.resources.catalogue import resource_named
 from sgbt.resources.progress import Progress, Silent
@@ -83,20 +83,41 @@ def get(name: str, *, data_home: Path | None = None, progress: Progress | None =
     raise UnavailableError(resource, tuple(attempts))
 
 
-def is_genuine(layout: Layout, paths: tuple[Path, ...]) -> bool:
-    """Whether the content is the known one, remembered per file state so that a file is read for this only once."""
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One copy of a resource on disk; `genuine` is None where there is no published checksum to compare with."""
+
+    place: Path
+    genuine: bool | None
+
+
+def check(name: str, *, data_home: Path | None = None) -> list[Copy]:
+    """Every copy of the resource in the data homes, read afresh and compared with the published content."""
+    return [
+        Copy(paths[0], is_genuine(layout, paths, afresh=True) if layout.known else None)
+        for home in data_homes(data_home)
+        for layout, paths in resource_named(name).find(home)
+    ]
+
+
+def is_genuine(layout: Layout, paths: tuple[Path, ...], *, afresh: bool = False) -> bool:
+    """Whether the content is the known one, remembered per file state so that a file is read for this only once.
+
+    `afresh` reads it again all the same.
+    """
     if not layout.known:
         return True
     files = [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
     state = hashlib.sha256("\n".join([layout.name, *map(stamp_of, files)]).encode()).hexdigest()
     memory = user_cache() / "fingerprints" / state
     with contextlib.suppress(OSError):
-        return memory.read_text() in layout.known
+        if not afresh:
+            return memory.read_text() in layout.known
     try:
         actual = layout.fingerprint(paths)
     except (OSError, EOFError, ValueError, KeyError):
         return False
-    with contextlib.suppress(ResourceError), atomic_write(memory) as stream:
+    with contextlib.suppress(SgbtError), atomic_write(memory) as stream:
         stream.write(actual.encode())
     return actual in layout.known
 

@@ -1,0 +1,5 @@
+"""The command `sgbt`: one thin file per verb, and one way to tell a person what went wrong."""
+
+from sgbt.cli.app import main
+
+__all__ = ["main"]

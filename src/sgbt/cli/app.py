@@ -1,0 +1,62 @@
+"""Putting the verbs together, and turning every expected problem into one sentence and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from sgbt import __version__
+from sgbt.cli import data, demo
+from sgbt.errors import SgbtError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="sgbt",
+    help="Text classifiers that word substitution cannot fool.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data.app, name="data")
+app.command("demo")(demo.demo)
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sgbt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Text classifiers that word substitution cannot fool."""
+
+
+def main() -> None:
+    """Run the command line; an expected problem is one sentence on standard error and exit code 2."""
+    debug = "--debug" in sys.argv[1:]
+    try:
+        app()
+    except SgbtError as problem:
+        if debug:
+            raise
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"sgbt: {problem}", markup=False)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        typer.echo("sgbt: interrupted; what was finished is kept, and the same command goes on from there.", err=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output went away; there is nobody to tell
+        sys.exit(0)

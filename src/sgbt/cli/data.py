@@ -1,0 +1,90 @@
+"""`sgbt data`: what real data there is, where it comes from, and whether it is the real thing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sgbt.cli.progress import ProgressBars
+from sgbt.errors import ResourceError
+from sgbt.resources import CATALOGUE, Located, UnavailableError, check, get, locate
+
+app = typer.Typer(help="Fetch, list, check and describe real data.", no_args_is_help=True)
+
+DataHome = Annotated[
+    Path | None,
+    typer.Option(help="Folder with data, looked into first [default: $SGBT_DATA, else the user cache folder]."),
+]
+console = Console(highlight=False)
+_VERDICTS = {
+    True: "genuine",
+    False: "differs from the published content",
+    None: "present (no published checksum to compare with)",
+}
+
+
+@app.command("list")
+def list_(data_home: DataHome = None) -> None:
+    """Show every resource: what it is, its licence, where it lies, and who can supply it."""
+    for resource in CATALOGUE.values():
+        found = locate(resource.name, data_home=data_home)
+        here = f"[green]here[/green], {_size(found)}: {escape(str(found.paths[0].parent))}" if found else "not here"
+        providers = [f"{p.name} ({p.size / 1e6:,.0f} MB)" if p.size else p.name for p in resource.providers]
+        console.print(f"[bold]{resource.name}[/bold]  {resource.title}", soft_wrap=True)
+        console.print(f"    {here}", soft_wrap=True)
+        console.print(f"    licence: {resource.licence}", soft_wrap=True)
+        console.print(f"    looked for in: {'; '.join(['data home', *providers])}", soft_wrap=True)
+
+
+@app.command("get")
+def get_(
+    name: Annotated[str, typer.Argument(help="A resource; `sgbt data list` shows them.")], data_home: DataHome = None
+) -> None:
+    """Fetch a resource, unless it is here already; tell which providers were tried and why each failed."""
+    try:
+        with ProgressBars() as bars:
+            located = get(name, data_home=data_home, progress=bars)
+    except UnavailableError as problem:
+        _tell_attempts(problem)
+        raise
+    _tell_attempts(located)
+    console.print(f"{name}: {_size(located)} from {located.provider}", soft_wrap=True)
+    for path in located.paths:
+        console.print(f"  {path}", soft_wrap=True)
+
+
+@app.command("verify")
+def verify(
+    names: Annotated[list[str] | None, typer.Argument(help="Resources to check [default: all that are here].")] = None,
+    data_home: DataHome = None,
+) -> None:
+    """Check that what lies on disk is the published content."""
+    table = Table("name", "verdict", "where")
+    wrong = []
+    for name in names or list(CATALOGUE):
+        copies = check(name, data_home=data_home)
+        for copy in copies:
+            table.add_row(name, _VERDICTS[copy.genuine], str(copy.place))
+        wrong += [f"{name} at {copy.place}" for copy in copies if copy.genuine is False]
+        if names and not copies:
+            wrong.append(f"{name}, which is not here")
+    console.print(table)
+    if wrong:
+        raise ResourceError(
+            wanted="the published content", got="; ".join(wrong), remedy="remove it and run: sgbt data get NAME"
+        )
+
+
+def _size(located: Located) -> str:
+    files = [file for path in located.paths for file in (path.iterdir() if path.is_dir() else [path])]
+    return f"{sum(file.stat().st_size for file in files) / 1e6:,.1f} MB"
+
+
+def _tell_attempts(outcome: Located | UnavailableError) -> None:
+    for attempt in outcome.attempts:
+        console.print(f"  {attempt.provider}: {attempt.outcome}", soft_wrap=True)

@@ -1,0 +1,45 @@
+"""Progress bars on standard error, for work whose size is known and for work whose size is not."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+
+class ProgressBars:
+    """A `sgbt.resources.Progress` that draws; use it as a context manager."""
+
+    def __init__(self) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        )
+        self._bars = Bars(*columns, console=Console(stderr=True), transient=True)
+
+    def __enter__(self) -> ProgressBars:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def start(self, task: str, total: int | None) -> None:
+        """Draw a new bar; one without a total pulses."""
+        self._current = self._bars.add_task(task, total=total)
+
+    def advance(self, amount: int) -> None:
+        """Move the newest bar on."""
+        self._bars.advance(self._current, amount)
+
+    def finish(self) -> None:
+        """Take the newest bar away."""
+        if self._bars.tasks:
+            self._bars.remove_task(self._bars.tasks[-1].id)

@@ -1,0 +1,136 @@
+"""TextDataset: labelled texts in three distinct splits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+import numpy as np
+
+from sgbt.data.tokenised import TokenisedTexts, tokenise
+from sgbt.data.tokenizer import Tokenizer
+from sgbt.errors import DataError
+
+LONGEST = 50_000
+"""Words of the longest text that is accepted: a longer one is a joined file or a broken quote, not a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One labelled text."""
+
+    text: str
+    label: int
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Labelled texts that play one role. `labels[i]` numbers the label of `texts[i]` in the dataset's `label_names`."""
+
+    name: str
+    texts: tuple[str, ...]
+    labels: np.ndarray
+
+    def __post_init__(self) -> None:
+        if len(self.texts) != len(self.labels):
+            raise DataError(
+                wanted="one label for each text",
+                got=f"{len(self.texts)} texts and {len(self.labels)} labels",
+                where=self.name,
+            )
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __iter__(self) -> Iterator[Example]:
+        return (Example(text, int(label)) for text, label in zip(self.texts, self.labels, strict=True))
+
+    @overload
+    def __getitem__(self, which: int) -> Example: ...
+    @overload
+    def __getitem__(self, which: slice) -> Split: ...
+    def __getitem__(self, which: int | slice) -> Example | Split:
+        if isinstance(which, slice):
+            return Split(self.name, self.texts[which], self.labels[which])
+        return Example(self.texts[which], int(self.labels[which]))
+
+    def take(self, rows: Sequence[int] | np.ndarray) -> Split:
+        """The texts of the given rows, in that order."""
+        rows = np.asarray(rows, dtype=np.int64)
+        return Split(self.name, tuple(self.texts[row] for row in rows), self.labels[rows])
+
+    def tokenised(self, tokenizer: Tokenizer | None = None) -> TokenisedTexts:
+        """The words of every text, from the cache when these texts were tokenised before."""
+        return tokenise(self.texts, tokenizer)
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of texts and labels in their order."""
+        whole = hashlib.sha256()
+        for text, label in zip(self.texts, self.labels, strict=True):
+            whole.update(f"{label}\t{text}\0".encode("utf-8", "surrogatepass"))
+        return whole.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """How many texts occur more than once: extra copies within a split, and test texts that train has as well."""
+
+    within_train: int
+    within_test: int
+    shared: int
+
+    def __str__(self) -> str:
+        return f"{self.within_train} repeated in train, {self.within_test} in test, {self.shared} of test also in train"
+
+
+@dataclass(frozen=True, eq=False)
+class TextDataset:
+    """Labelled texts in three splits that share no role: fit on train, choose on dev, and report on test, once."""
+
+    name: str
+    label_names: tuple[str, ...]
+    train: Split
+    dev: Split
+    test: Split
+    duplicates: Duplicates = field(default=Duplicates(0, 0, 0))
+
+    def __post_init__(self) -> None:
+        if len(self.label_names) < 2:
+            raise DataError(
+                wanted="at least two different labels",
+                got=f"only {', '.join(self.label_names) or 'none'}",
+                where=self.name,
+                remedy="check the label column",
+            )
+        if not len(self.train):
+            raise DataError(wanted="texts to train on", got="none", where=self.name)
+
+    @property
+    def classes(self) -> int:
+        """The number of labels."""
+        return len(self.label_names)
+
+    @property
+    def splits(self) -> tuple[Split, Split, Split]:
+        """Train, dev and test."""
+        return self.train, self.dev, self.test
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of all splits and the label names: it goes into every run record."""
+        parts = [*self.label_names, *(split.hash for split in self.splits)]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def count_duplicates(train: Sequence[str], test: Sequence[str]) -> Duplicates:
+    """Texts that occur again, letter by letter."""
+    in_train, in_test = Counter(train), Counter(test)
+    return Duplicates(
+        within_train=len(train) - len(in_train),
+        within_test=len(test) - len(in_test),
+        shared=sum(number for text, number in in_test.items() if text in in_train),
+    )

@@ -1,0 +1,93 @@
+"""From rows of a table to texts with labels: every text a real one, every label a known one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sgbt.data.dataset import LONGEST
+from sgbt.data.tables import Table
+from sgbt.data.tokenizer import Tokenizer
+from sgbt.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledTexts:
+    """Texts with their labels as they were written in the source."""
+
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+def labelled_texts(table: Table, *, text: str | None, label: str | None, drop_empty: bool = False) -> LabelledTexts:
+    """The texts and labels of a table; columns named `text` and `label` are taken when none are given."""
+    texts, labels = table.column(text or "text"), table.column(label or "label")
+    rows = range(len(table))
+    for row in rows:
+        if labels[row] is None or labels[row] == "":
+            raise DataError(wanted="a label", got="none", where=table.where(row), remedy="fill it in or remove the row")
+        if not isinstance(labels[row], str | int | bool):
+            raise DataError(
+                wanted="a label that is a string or an integer", got=repr(labels[row])[:40], where=table.where(row)
+            )
+        if texts[row] is not None and not isinstance(texts[row], str):
+            raise DataError(wanted="a text", got=repr(texts[row])[:40], where=table.where(row))
+    kept = [row for row in rows if texts[row] and texts[row].strip()]
+    if len(kept) < len(table) and not drop_empty:
+        empty = next(row for row in rows if not (texts[row] and texts[row].strip()))
+        raise DataError(
+            wanted="a text with at least one word",
+            got="an empty one",
+            where=table.where(empty),
+            remedy="remove such rows, or have them left out with --drop-empty",
+        )
+    _refuse_endless(table, texts, kept)
+    return LabelledTexts(tuple(texts[row] for row in kept), tuple(str(labels[row]) for row in kept))
+
+
+def _refuse_endless(table: Table, texts: list[Any], rows: Sequence[int]) -> None:
+    tokenizer = Tokenizer()
+    for row in rows:
+        if len(texts[row]) > LONGEST and (words := len(tokenizer.words(texts[row]))) > LONGEST:
+            raise DataError(
+                wanted=f"texts of at most {LONGEST:,} words",
+                got=f"one of {words:,}",
+                where=table.where(row),
+                remedy="split it into its parts; a missing quote can join rows as well",
+            )
+
+
+def names_of(labels: Sequence[str]) -> tuple[str, ...]:
+    """The distinct labels in their order: by number when all are integers, else by letter."""
+    names = set(labels)
+    if all(name.lstrip("-").isdigit() for name in names):
+        return tuple(sorted(names, key=int))
+    return tuple(sorted(names))
+
+
+def refuse_too_many(names: Sequence[str], labels: Sequence[str], source: str) -> None:
+    """A column with nearly as many labels as rows is not a label column."""
+    if len(labels) >= 20 and len(names) > len(labels) // 2:
+        raise DataError(
+            wanted="a label column with few different values",
+            got=f"{len(names):,} in {len(labels):,} rows",
+            where=source,
+            remedy="name the label column with --label",
+        )
+
+
+def numbered(labels: Sequence[str], names: Sequence[str], source: str) -> np.ndarray:
+    """Each label as its place in `names`; a label that is not among them is refused."""
+    places = {name: place for place, name in enumerate(names)}
+    if unknown := sorted(set(labels) - set(places)):
+        shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+        raise DataError(
+            wanted=f"one of the labels of the training data ({shown})",
+            got=repr(unknown[0]),
+            where=source,
+            remedy="correct the label, or add such texts to the training data",
+        )
+    return np.array([places[label] for label in labels], dtype=np.int64)

@@ -1,0 +1,106 @@
+"""load_dataset: one door for named datasets, files, and datasets of the Hugging Face library."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+from sgbt.data.dataset import Split, TextDataset, count_duplicates
+from sgbt.data.huggingface import is_hugging_face, read_hugging_face
+from sgbt.data.imdb import load_imdb
+from sgbt.data.labelled import LabelledTexts, labelled_texts, names_of, numbered, refuse_too_many
+from sgbt.data.splitting import cut
+from sgbt.data.tables import read_table
+from sgbt.data.yahoo import LABELS as YAHOO_LABELS
+from sgbt.data.yahoo import read_yahoo
+from sgbt.errors import DataError
+from sgbt.resources import Progress, get
+
+NAMES = ("imdb", "yahoo_answers")
+
+
+def load_dataset(
+    source: str | Path | Any,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    test: str | Path | float = 0.2,
+    dev: float = 0.1,
+    seed: int = 0,
+    drop_shared: bool = False,
+    drop_empty: bool = False,
+    encoding: str = "utf-8-sig",
+    data_home: str | Path | None = None,
+    progress: Progress | None = None,
+) -> TextDataset:
+    """Labelled text with distinct train, dev and test splits.
+
+    `source` is a name (`imdb`, `yahoo_answers`), a CSV, TSV, JSONL or Parquet file (gzipped or not), or a `Dataset` or
+    `DatasetDict` of the Hugging Face `datasets` library. `text` and `label` name the columns. `dev` is the share of
+    the training texts that is set apart for choosing; `test`, for a single file, the share for the final figures, or
+    a second file. Cuts are stratified and seeded, and copies of one text always stay together. `drop_shared` removes
+    from train the texts that test has as well.
+    """
+    for name, fraction in (("dev", dev), ("test", test)):
+        if isinstance(fraction, float) and not 0 <= fraction < 1:
+            raise DataError(wanted=f"a {name} share from 0 to below 1", got=str(fraction))
+    home = Path(data_home) if data_home else None
+    if is_hugging_face(source):
+        train_rows, test_rows, names = read_hugging_face(source, text=text, label=label, drop_empty=drop_empty)
+        share = test if isinstance(test, float) else 0.0
+        return _assemble("hugging-face", train_rows, test_rows or share, names, dev, seed, drop_shared)
+    if str(source) == "imdb":
+        return load_imdb(dev=dev, seed=seed, drop_shared=drop_shared, data_home=home, progress=progress)
+    if str(source) == "yahoo_answers":
+        train_rows, test_rows = read_yahoo(get("yahoo_answers", data_home=home, progress=progress))
+        return _assemble("yahoo_answers", train_rows, test_rows, YAHOO_LABELS, dev, seed, drop_shared)
+    path = _existing(source)
+    train_rows = labelled_texts(read_table(path, encoding=encoding), text=text, label=label, drop_empty=drop_empty)
+    if isinstance(test, float | int):
+        return _assemble(str(path), train_rows, float(test), None, dev, seed, drop_shared)
+    test_table = read_table(Path(test), encoding=encoding)
+    test_rows = labelled_texts(test_table, text=text, label=label, drop_empty=drop_empty)
+    return _assemble(str(path), train_rows, test_rows, None, dev, seed, drop_shared, test_source=str(test))
+
+
+def _existing(source: str | Path) -> Path:
+    path = Path(source).expanduser()
+    if path.exists() or path.suffix:
+        return path
+    near = difflib.get_close_matches(str(source), NAMES, n=1)
+    raise DataError(
+        wanted=f"a dataset name ({', '.join(NAMES)}) or the path of a file",
+        got=repr(str(source)),
+        remedy=f"did you mean {near[0]}?" if near else "check the path",
+    )
+
+
+def _assemble(
+    name: str,
+    train_rows: LabelledTexts,
+    test: LabelledTexts | float,
+    names: tuple[str, ...] | None,
+    dev: float,
+    seed: int,
+    drop_shared: bool,
+    *,
+    test_source: str = "test",
+) -> TextDataset:
+    if names is None:
+        names = names_of(train_rows.labels)
+        refuse_too_many(names, train_rows.labels, name)
+    whole = Split("train", train_rows.texts, numbered(train_rows.labels, names, name))
+    if isinstance(test, LabelledTexts):
+        test_split = Split("test", test.texts, numbered(test.labels, names, test_source))
+    else:
+        parts = cut(whole.labels, test, seed=seed + 1, groups=whole.texts)
+        test_split = Split("test", whole.take(parts.taken).texts, whole.labels[parts.taken])
+        whole = whole.take(parts.kept)
+    duplicates = count_duplicates(whole.texts, test_split.texts)
+    if drop_shared:
+        known = set(test_split.texts)
+        whole = whole.take([row for row, text in enumerate(whole.texts) if text not in known])
+    parts = cut(whole.labels, dev, seed=seed, groups=whole.texts)
+    dev_split = Split("dev", whole.take(parts.taken).texts, whole.labels[parts.taken])
+    return TextDataset(name, tuple(names), whole.take(parts.kept), dev_split, test_split, duplicates)

@@ -1,0 +1,202 @@
+"""Reading rows of any common table file, with errors that name the file, the row and the remedy."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import gzip
+import io
+import json
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sgbt.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of equal length by name; row i came from line `lines[i]` of `source` (1 is the first)."""
+
+    source: str
+    columns: dict[str, list[Any]]
+    lines: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def where(self, row: int) -> str:
+        """The place of a row, for a person."""
+        return f"line {self.lines[row]} of {self.source}"
+
+    def column(self, name: str) -> list[Any]:
+        """The column of that name, or an error that suggests the nearest."""
+        if name in self.columns:
+            return self.columns[name]
+        near = difflib.get_close_matches(name, self.columns, n=1)
+        raise DataError(
+            wanted=f"a column named {name!r}",
+            got=f"the columns {', '.join(map(repr, self.columns))}",
+            where=self.source,
+            remedy=f"did you mean {near[0]!r}?" if near else "name the columns with --text and --label",
+        )
+
+
+def read_table(path: Path, *, encoding: str = "utf-8-sig", names: Sequence[str] | None = None) -> Table:
+    """The rows of a CSV, TSV, JSONL or Parquet file, gzipped or not; `names` for a CSV file without a header."""
+    if not path.is_file():
+        got = "a folder" if path.is_dir() else "nothing"
+        raise DataError(wanted="a data file", got=got, where=str(path), remedy="check the path")
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix == ".parquet":
+        return _read_parquet(path)
+    reader = _TEXT_READERS.get(suffix)
+    if reader is None:
+        raise DataError(
+            wanted="a file ending in .csv, .tsv, .jsonl or .parquet (or one of them with .gz)",
+            got=repr(path.name),
+            where=str(path.parent),
+            remedy="convert it, or give the file its proper ending",
+        )
+    text = _decoded(path, encoding)
+    if not text.strip():
+        raise DataError(wanted="rows of data", got="an empty file", where=str(path))
+    table = reader(path, text, names)
+    if not len(table):
+        raise DataError(wanted="rows of data", got="a header and nothing below it", where=str(path))
+    return table
+
+
+def _decoded(path: Path, encoding: str) -> str:
+    try:
+        if path.suffix.lower() == ".gz":
+            with gzip.open(path, "rb") as stream:
+                content = stream.read()
+        else:
+            content = path.read_bytes()
+    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
+        raise DataError(
+            wanted="a whole gzip file",
+            got=f"one that is cut short or damaged ({problem})",
+            where=str(path),
+            remedy="fetch it again",
+        ) from problem
+    except OSError as problem:
+        raise DataError(
+            wanted="a readable file", got=(problem.strerror or str(problem)).lower(), where=str(path)
+        ) from problem
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        raise DataError(
+            wanted=f"text in {encoding.removesuffix('-sig')}",
+            got=f"the byte 0x{content[problem.start]:02x}",
+            where=f"line {line} of {path}",
+            remedy="convert the file with iconv, or name its encoding (latin-1, cp1252, ...)",
+        ) from problem
+    except LookupError as problem:
+        raise DataError(
+            wanted="the name of an encoding", got=repr(encoding), remedy="try utf-8 or latin-1"
+        ) from problem
+
+
+def _read_csv(path: Path, text: str, names: Sequence[str] | None, delimiter: str = ",") -> Table:
+    csv.field_size_limit(sys.maxsize)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    lines: list[int] = []
+    rows: list[list[str]] = []
+    start = 1
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(start)
+            start = reader.line_num + 1
+    except csv.Error as problem:
+        raise DataError(
+            wanted="a well-formed table",
+            got=str(problem),
+            where=f"line {reader.line_num} of {path}",
+            remedy="check the quotes there",
+        ) from problem
+    header = list(names) if names else rows.pop(0)
+    if not names:
+        lines.pop(0)
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != len(header):
+            raise DataError(
+                wanted=f"{len(header)} fields ({', '.join(header)})",
+                got=str(len(row)),
+                where=f"line {line} of {path}",
+                remedy="put quotes around a text that contains the separator",
+            )
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(header)}
+    return Table(str(path), columns, lines)
+
+
+def _read_tsv(path: Path, text: str, names: Sequence[str] | None) -> Table:
+    return _read_csv(path, text, names, delimiter="\t")
+
+
+def _read_jsonl(path: Path, text: str, names: Sequence[str] | None) -> Table:
+    rows, lines = [], []
+    for number, line in _numbered_lines(text):
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as problem:
+            raise DataError(
+                wanted="one JSON object per line",
+                got=f"{line[:40]!r} ({problem.msg})",
+                where=f"line {number} of {path}",
+            ) from problem
+        if not isinstance(row, dict):
+            raise DataError(
+                wanted="one JSON object per line", got=f"a {type(row).__name__}", where=f"line {number} of {path}"
+            )
+        rows.append(row)
+        lines.append(number)
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    return Table(str(path), {key: [row.get(key) for row in rows] for key in keys}, lines)
+
+
+def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, line
+
+
+def _read_parquet(path: Path) -> Table:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError as problem:
+        raise DataError(
+            wanted="pyarrow, which reads Parquet",
+            got="an environment without it",
+            where=str(path),
+            remedy="pip install 'sgbt[parquet]'",
+        ) from problem
+    try:
+        columns = pyarrow.parquet.read_table(path).to_pydict()
+    except (pyarrow.ArrowException, OSError) as problem:
+        reason = str(problem).splitlines()[0]
+        raise DataError(
+            wanted="a whole Parquet file", got=f"one that cannot be read ({reason})", where=str(path)
+        ) from problem
+    rows = len(next(iter(columns.values()), []))
+    if not rows:
+        raise DataError(wanted="rows of data", got="an empty file", where=str(path))
+    return Table(str(path), columns, range(1, rows + 1))
+
+
+_TEXT_READERS: dict[str, Callable[[Path, str, Sequence[str] | None], Table]] = {
+    ".csv": _read_csv,
+    ".tsv": _read_tsv,
+    ".jsonl": _read_jsonl,
+    ".ndjson": _read_jsonl,
+}

@@ -1,0 +1,121 @@
+"""A whole corpus as numbers: distinct words once, and every text as a run of their ids, cached by content."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sgbt.data.tokenizer import Tokenizer
+from sgbt.errors import SgbtError
+from sgbt.files import atomic_write, user_cache
+
+FORMAT = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class RaggedIds:
+    """Texts of different lengths in one flat array: text i is `flat[starts[i]:starts[i + 1]]`. Nothing is padded."""
+
+    flat: np.ndarray
+    starts: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        return self.flat[self.starts[row] : self.starts[row + 1]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The number of words of every text."""
+        return np.diff(self.starts)
+
+    def cut(self, longest: int) -> RaggedIds:
+        """Every text cut to its first `longest` words."""
+        lengths = np.minimum(self.lengths, longest)
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        source = np.arange(starts[-1]) + np.repeat(self.starts[:-1] - starts[:-1], lengths)
+        return RaggedIds(self.flat[source], starts)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenisedTexts:
+    """Texts as ids of their distinct words: `types[id]` is the word."""
+
+    types: tuple[str, ...]
+    ids: RaggedIds
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def words(self, row: int) -> tuple[str, ...]:
+        """The words of one text."""
+        return tuple(self.types[number] for number in self.ids[row])
+
+    def counts(self) -> Counter[str]:
+        """How often each word occurs in all texts."""
+        return Counter(
+            dict(zip(self.types, np.bincount(self.ids.flat, minlength=len(self.types)).tolist(), strict=True))
+        )
+
+    def as_ids_of(self, numbers: np.ndarray) -> RaggedIds:
+        """The same texts with word `types[i]` written as `numbers[i]`: one gather makes vocabulary ids of a corpus."""
+        return RaggedIds(numbers[self.ids.flat], self.ids.starts)
+
+
+def tokenise(texts: Sequence[str], tokenizer: Tokenizer | None = None, *, cache: bool = True) -> TokenisedTexts:
+    """All words of all texts; the second time for the same texts, read from the cache.
+
+    The cache is keyed by the content of the texts and the tokenizer's pattern, so it can never be stale.
+    """
+    tokenizer = tokenizer or Tokenizer()
+    if not cache:
+        return _tokenise(texts, tokenizer)
+    path = user_cache() / "tokens" / f"{_key(texts, tokenizer)}.npz"
+    with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return _read(path)
+    tokenised = _tokenise(texts, tokenizer)
+    with contextlib.suppress(SgbtError):  # a cache that cannot be written costs time, nothing else
+        _write(path, tokenised)
+    return tokenised
+
+
+def _tokenise(texts: Sequence[str], tokenizer: Tokenizer) -> TokenisedTexts:
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__  # a new word gets the next number
+    runs, lengths = [], []
+    for text in texts:
+        words = tokenizer.words(text)
+        runs.append(np.fromiter(map(numbers.__getitem__, words), np.int32, len(words)))
+        lengths.append(len(words))
+    flat = np.concatenate(runs) if runs else np.zeros(0, np.int32)
+    return TokenisedTexts(tuple(numbers), RaggedIds(flat, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])))
+
+
+def _key(texts: Sequence[str], tokenizer: Tokenizer) -> str:
+    whole = hashlib.sha256(f"{FORMAT}\0{tokenizer.pattern}\0{len(texts)}\0".encode())
+    for text in texts:
+        content = text.encode("utf-8", "surrogatepass")
+        whole.update(len(content).to_bytes(8, "little"))
+        whole.update(content)
+    return whole.hexdigest()
+
+
+def _read(path: Path) -> TokenisedTexts:
+    with np.load(path, allow_pickle=False) as arrays:
+        joined = arrays["types"].tobytes().decode("utf-8")
+        types = tuple(joined.split("\n")) if joined else ()
+        return TokenisedTexts(types, RaggedIds(arrays["flat"], arrays["starts"]))
+
+
+def _write(path: Path, tokenised: TokenisedTexts) -> None:
+    types = np.frombuffer("\n".join(tokenised.types).encode("utf-8"), np.uint8)
+    with atomic_write(path) as stream:
+        np.savez(stream, types=types, flat=tokenised.ids.flat, starts=tokenised.ids.starts)

@@ -1,0 +1,127 @@
+"""Text to words and back: a deterministic tokenizer that knows where each word stood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sgbt.errors import DataError
+
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})
+
+ENGLISH = r"""
+    \d+(?:[.,]\d+)*(?!\w)        # numbers: 7, 1,000, 3.5
+  | \w+?(?=n't\b) | n't\b        # do|n't, as in the Penn Treebank, so that the verb can be replaced
+  | '(?:s|m|d|re|ve|ll)\b        # it|'s, we|'ll
+  | \w+                          # words
+  | \.\.+ | [^\w\s]              # an ellipsis, and every other mark by itself
+"""
+"""What is a token of English text. Hyphens separate, so that each half of a compound is a word with a vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A text with its words: `words[i]`, in lower case, stood at `text[starts[i]:ends[i]]`."""
+
+    text: str
+    words: tuple[str, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    tokenizer: Tokenizer = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def replace(self, swaps: Mapping[int, str]) -> str:
+        """The text with the word at each given position replaced, in the casing that stood there.
+
+        The result, tokenised afresh, is exactly these words with those swaps: where a swap would fuse with its
+        neighbour ("1.two" with "2"), a space is put between; what cannot be written back at all is refused.
+        """
+        wanted = tuple(swaps.get(place, word) for place, word in enumerate(self.words))
+        for spaced in (False, True):
+            text = self._written(swaps, spaced=spaced)
+            if self.tokenizer.words(text) == wanted:
+                return text
+        raise DataError(
+            wanted="substitutes that stay single words when the text is read again",
+            got=", ".join(f"{self.words[place]} -> {word}" for place, word in swaps.items()),
+            remedy="check the substitution table with Tokenizer.is_word",
+        )
+
+    def _written(self, swaps: Mapping[int, str], *, spaced: bool) -> str:
+        pieces, position = [], 0
+        for place in sorted(swaps):
+            start, end = self.starts[place], self.ends[place]
+            pieces += [self.text[position:start], _in_casing_of(self.text[start:end], swaps[place])]
+            position = end
+        pieces.append(self.text[position:])
+        return (" " if spaced else "").join(pieces)
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """A tokenizer given by one verbose regular expression over lower-cased text.
+
+    Lower-casing never changes the length of a text (a letter whose lower case is longer stays as it is), so positions
+    in the lower-cased text are positions in the text itself.
+    """
+
+    pattern: str = ENGLISH
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        try:
+            compiled = re.compile(self.pattern, re.VERBOSE)
+        except re.error as problem:
+            raise DataError(
+                wanted="a regular expression that finds tokens",
+                got=f"{self.pattern!r} ({problem})",
+                where="the tokenizer",
+            ) from problem
+        if compiled.groups:
+            raise DataError(
+                wanted="a token pattern without capturing groups",
+                got=f"{compiled.groups} of them",
+                where="the tokenizer",
+                remedy="write (?:...) for each",
+            )
+        return compiled
+
+    def words(self, text: str) -> tuple[str, ...]:
+        """The words of a text, in lower case: the fast path, without positions."""
+        return tuple(self._compiled.findall(_lowered(text)))
+
+    def tokenize(self, text: str) -> Tokens:
+        """The words of a text with their positions."""
+        matches = list(self._compiled.finditer(_lowered(text)))
+        return Tokens(
+            text=text,
+            words=tuple(match.group() for match in matches),
+            starts=tuple(match.start() for match in matches),
+            ends=tuple(match.end() for match in matches),
+            tokenizer=self,
+        )
+
+    def is_word(self, word: str) -> bool:
+        """Whether `word` is read as exactly itself: one token, in lower case. Only such words can be substitutes."""
+        return self._compiled.findall(_lowered(word)) == [word]
+
+
+def _lowered(text: str) -> str:
+    low = text.lower()
+    if len(low) != len(text):
+        low = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
+    return low.translate(_APOSTROPHES) if not low.isascii() else low
+
+
+def _in_casing_of(original: str, word: str) -> str:
+    if len(original) > 1 and original.isupper():
+        cased = word.upper()
+    elif original[:1].isupper():
+        cased = word[:1].upper() + word[1:]
+    else:
+        cased = word
+    return cased if _lowered(cased) == word else word
