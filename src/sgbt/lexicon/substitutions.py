@@ -19,7 +19,7 @@ class Substitutions:
 
     `ids` [texts, words, 1 + s] lists the choices and `allowed`, of the same shape, tells which of them count. Slot 0 is
     the word itself and always counts; the choices of a position are distinct; a slot that does not count repeats slot
-    0, so that a minimum or maximum over all slots is right even without the mask. At padding, padding is the only choice.
+    0, so that a minimum or maximum over all slots is right even without the mask. At padding there is only padding.
     """
 
     ids: Tensor

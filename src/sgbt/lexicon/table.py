@@ -166,7 +166,7 @@ class SubstitutionTable:
         """Neighbours in a space counter-fitted here, from `vectors` and WordNet's synonyms and antonyms.
 
         Not the list of Jia et al., which rests on other constraints: a default for machines that cannot reach it. The
-        fitted space is deterministic, and kept in the user's cache folder.
+        same input gives the same table, which is kept in the user's cache folder.
         """
         from sgbt.lexicon.counter_fit import counter_fit_table
 

@@ -107,8 +107,8 @@ def _dropping(entries: dict[str, tuple[str, ...]], path: Path) -> dict[str, tupl
     dropped = sum(map(len, entries.values())) - sum(map(len, kept.values()))
     if dropped:
         warnings.warn(
-            f"{dropped} of {sum(map(len, entries.values()))} substitutions in {path} were left out: they are not single "
-            "words in lower case, come twice, or are the word itself",
+            f"{dropped} of {sum(map(len, entries.values()))} substitutions in {path} were left out: they are not "
+            "single words in lower case, come twice, or are the word itself",
             SgbtWarning,
             stacklevel=4,
         )

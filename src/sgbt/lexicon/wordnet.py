@@ -26,7 +26,7 @@ def wordnet_synonyms(word: str, pos: str, *, wordnet: WordNet | None = None) -> 
         raise LexiconError(wanted=f"one of {', '.join(PARTS_OF_SPEECH)}", got=repr(pos), where="pos")
     is_word = Tokenizer().is_word
     found = (wordnet or load_wordnet()).synonyms(word, pos)
-    return tuple(synonym for synonym in found if synonym != word and is_word(synonym))
+    return tuple(synonym for synonym in found if "_" not in synonym and is_word(synonym))
 
 
 def wordnet_table(words: Iterable[str] | None, *, data_home: Path | None) -> SubstitutionTable:
@@ -34,7 +34,10 @@ def wordnet_table(words: Iterable[str] | None, *, data_home: Path | None) -> Sub
     database = load_wordnet(data_home=data_home)
     entries = {}
     for word in dict.fromkeys(database.lemmas() if words is None else words):
+        if "_" in word:
+            continue  # WordNet's way to write a space
         ranked = [pair for pos in database.parts_of_speech(word) for pair in database.ranked_synonyms(word, pos)]
         if ranked:
-            entries[word] = tuple(lemma for _, lemma in sorted(ranked, key=lambda pair: pair[0]))
+            best_first = sorted(ranked, key=lambda pair: pair[0])
+            entries[word] = tuple(lemma for _, lemma in best_first if "_" not in lemma)
     return SubstitutionTable(keeping_rules(entries), "WordNet 3.0 synonyms")

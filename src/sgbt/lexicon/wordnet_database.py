@@ -8,7 +8,7 @@ refuses folders that are not on its global search path.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -49,9 +49,16 @@ class WordNet:
     members: Mapping[str, Mapping[int, tuple[str, ...]]]
     opposites: Mapping[str, tuple[tuple[str, str], ...]]
     irregular: Mapping[str, Mapping[str, tuple[str, ...]]]
+    _bases: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def bases(self, word: str, pos: str) -> tuple[str, ...]:
         """The lemmas that `word` is a form of: itself if listed, and what is left without its ending."""
+        found = self._bases.get((word, pos))
+        if found is None:
+            found = self._bases[word, pos] = self._find_bases(word, pos)
+        return found
+
+    def _find_bases(self, word: str, pos: str) -> tuple[str, ...]:
         known = self.senses[pos]
         if word in self.irregular[pos]:
             return _distinct(form for form in (word, *self.irregular[pos][word]) if form in known)
@@ -69,11 +76,12 @@ class WordNet:
     def ranked_synonyms(self, word: str, pos: str) -> list[tuple[int, str]]:
         """Like `synonyms`, each with the rank of the sense it shares: 0 is the word's most frequent sense."""
         bases = self.bases(word, pos)
+        own = frozenset(bases)
         found: dict[str, int] = {}
         for base in bases:
             for rank, sense in enumerate(self.senses[pos][base]):
                 for lemma in self.members[pos][sense]:
-                    if lemma != word and lemma not in bases and not set(bases) & set(self.bases(lemma, pos)):
+                    if lemma != word and own.isdisjoint(self.bases(lemma, pos)):
                         found[lemma] = min(rank, found.get(lemma, rank))
         return sorted(((rank, lemma) for lemma, rank in found.items()), key=lambda item: item[0])
 
