@@ -72,7 +72,8 @@ def test_neighbours_that_drift_apart_are_drawn_back() -> None:
     pull = {"synonyms": np.array([[0, 2]]), "antonyms": NONE}
     free = CounterFitting(preservation_weight=0).fit(start, **pull)
     kept = CounterFitting().fit(start, **pull)
-    assert distance(start, 0, 1) < distance(kept, 0, 1) < distance(free, 0, 1)
+    assert distance(free, 0, 1) > 2 * distance(start, 0, 1)
+    assert distance(kept, 0, 1) < 1.5 * distance(start, 0, 1)
 
 
 def test_a_pair_that_is_both_counts_as_antonym() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -70,14 +71,19 @@ def test_known_facts_of_the_real_database(real_wordnet: tuple[Path, WordNet]) ->
 
 
 @pytest.mark.network
-def test_agrees_with_nltk(real_wordnet: tuple[Path, WordNet], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.filterwarnings("ignore:The multilingual functions")
+def test_agrees_with_nltk(real_wordnet: tuple[Path, WordNet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, wordnet = real_wordnet
     nltk = pytest.importorskip("nltk")
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
-    monkeypatch.setattr(nltk.data, "path", [*nltk.data.path, str(folder)])
+    copy = tmp_path / "nltk_data" / "corpora" / "wordnet"
+    shutil.copytree(folder, copy)
+    for place in (copy.parent.parent, copy.parent, copy):
+        place.chmod(0o755)
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "nltk_data")])
     try:
-        reader = WordNetCorpusReader(str(folder), None)
+        reader = WordNetCorpusReader(str(copy), None)
     except PermissionError as problem:
         pytest.skip(f"NLTK refuses this folder: {problem}")
     sample = list(wordnet.lemmas())[::997]

@@ -66,7 +66,7 @@ class CounterFitting:
                 (keep, -self.preservation_weight, original),
             ):
                 gaps = _cosine_distance(points, pairs)
-                acting = pairs[gaps < self.antonym_margin if apart is None else gaps > apart]
+                acting = pairs[gaps < self.antonym_margin if apart is None else gaps > apart + _ROUNDING]
                 _accumulate(shift, active, points, acting, weight)
             points += shift / active.clamp_min(1)[:, None]
             points /= points.norm(dim=1, keepdim=True).clamp_min(1e-12)
@@ -74,6 +74,9 @@ class CounterFitting:
 
 
 _CHUNK = 1 << 15
+_ROUNDING = 1e-6
+"""Distances in single precision are right to about this. A step has a fixed size, so without the slack rounding alone
+would draw pairs together that did not move at all."""
 
 
 def _cosine_distance(points: Tensor, pairs: Tensor) -> Tensor:
