@@ -38,7 +38,7 @@ def counter_fit_table(
     folder under everything it depends on.
     """
     settings = settings or CounterFitting()
-    usable = single_words(vectors)
+    usable = _with_letters(single_words(vectors))
     constraints = wordnet_constraints(
         wordnet or load_wordnet(data_home=data_home), usable, least_similarity=LEAST_SIMILARITY
     )
@@ -53,6 +53,11 @@ def counter_fit_table(
     with contextlib.suppress(SgbtError):
         write_table(table, kept, plain=False)
     return table
+
+
+def _with_letters(vectors: EmbeddingTable) -> EmbeddingTable:
+    """Without numbers and marks: they are near one another in any space ("2", "3"), and none means the same."""
+    return vectors.restricted_to(word for word in vectors.words if any(map(str.isalpha, word)))
 
 
 def _without_antonyms(
