@@ -20,6 +20,7 @@ from sgbt.bounds.pooled import (
     MaxPooledCurvature,
     MaxPooledGrowth,
 )
+from sgbt.bounds.window_ranges import WindowRanges
 from sgbt.bounds.windows import Windows
 from sgbt.errors import BoundError, SgbtWarning
 
@@ -34,7 +35,7 @@ class ConvBounds:
     curvature: MaxPooledCurvature | AveragePooledCurvature
     activation: Activation
     bias: Tensor | None
-    domain: Interval | None
+    ranges: WindowRanges
 
     @staticmethod
     def of(
@@ -48,8 +49,12 @@ class ConvBounds:
         """Bound a convolution over texts of `length` words, followed by an activation and a pooling over all windows.
 
         `inputs` is the box of every word, shape (d0,), or of each word in turn, shape (length, d0); phi' and phi'' are
-        then bounded over the exact range of each window's pre-activation. Without it they are bounded over all reals,
-        as in the paper; the bound then holds for every text, and does not depend on the bias.
+        then bounded over the exact range of each window's pre-activation, and a window that cannot be the greatest
+        anywhere in the box does not count for max pooling. Without it they are bounded over all reals, as in the
+        paper; the bound then holds for every text, and does not depend on the bias.
+
+        All windows of `length` words are taken to be pooled. For a model that masks the windows of padding, build the
+        bound with the length of the text itself; for one that pools them, let the box hold the padding vector too.
 
         Both totals have gradients to the weights. The bias has one exactly where the bound depends on it: with `inputs`
         given, where the extreme value of phi' or phi'' over some filter's range sits at an end of that range. Over a
@@ -58,9 +63,10 @@ class ConvBounds:
         """
         activation = Activation.named(activation)
         windows = Windows(length, conv.kernel_size[0], _padding(conv))
-        box = None if inputs is None else _word_box(inputs, conv, length)
-        ranges = [_derivative_range(conv, windows, activation, box, order=order) for order in (1, 2)]
-        proven = inputs is None or is_proven(inputs)
+        if inputs is None:
+            ranges = WindowRanges.over_reals(conv, activation)
+        else:
+            ranges = WindowRanges.over_box(conv, activation, windows, _word_box(inputs, conv, length))
         if not activation.smooth:
             warnings.warn(
                 f"{activation.name} has a kink: its curvature bound is zero, holds away from the kink only, and "
@@ -68,14 +74,25 @@ class ConvBounds:
                 SgbtWarning,
                 stacklevel=2,
             )
-        growth_type, curvature_type = _pooled_types(pooling)
-        return ConvBounds(
-            growth=growth_type(conv.weight, windows, ranges[0], proven),
-            curvature=curvature_type(conv.weight, windows, ranges[1], proven, activation.smooth),
-            activation=activation,
-            bias=conv.bias,
-            domain=None if box is None else box.expand(length, -1),
-        )
+        proven = inputs is None or is_proven(inputs)
+        if pooling == "max":
+            slopes, bends = ranges.of_winners(ranges.slopes), ranges.of_winners(ranges.bends)
+            return ConvBounds(
+                MaxPooledGrowth(conv.weight, windows, slopes, proven),
+                MaxPooledCurvature(conv.weight, windows, bends, proven, activation.smooth),
+                activation,
+                conv.bias,
+                ranges,
+            )
+        if pooling == "average":
+            return ConvBounds(
+                AveragePooledGrowth(conv.weight, windows, ranges.slopes, proven),
+                AveragePooledCurvature(conv.weight, windows, ranges.bends, proven, activation.smooth),
+                activation,
+                conv.bias,
+                ranges,
+            )
+        raise BoundError(wanted="pooling 'max' or 'average'", got=repr(pooling), where="ConvBounds.of")
 
     def enclose(self, text: Tensor, displacement: Interval) -> Interval:
         """Enclose the pooled features of text + d for every d in the box, by a second-order expansion of each window.
@@ -94,7 +111,7 @@ class ConvBounds:
         weights, windows = curvature.weights, curvature.windows
         z = windows.convolve(text, weights, self.bias)
         moved = windows.convolve_box(displacement, weights)
-        bend = curvature.derivative.magnitude * moved.magnitude.square() / 2
+        bend = self.ranges.bends.magnitude * moved.magnitude.square() / 2
         tangent = moved * self.activation(z, order=1) + self.activation(z)
         lower, upper = tangent.lower - bend, tangent.upper + bend
         if isinstance(curvature, MaxPooledCurvature):
@@ -102,9 +119,9 @@ class ConvBounds:
         return Interval(lower.mean(-1), upper.mean(-1))
 
     def _require_inside(self, texts: Interval) -> None:
-        if self.domain is None:
+        domain = self.ranges.texts
+        if domain is None:
             return
-        domain = Interval(self.domain.lower.flatten(), self.domain.upper.flatten())
         rounding = 4 * torch.finfo(domain.lower.dtype).eps * float(domain.magnitude.amax())
         if not domain.contains(texts, slack=rounding):
             raise BoundError(
@@ -113,16 +130,6 @@ class ConvBounds:
                 where="ConvBounds.enclose",
                 remedy="build the bound with a larger box of inputs",
             )
-
-
-def _pooled_types(
-    pooling: Pooling,
-) -> tuple[type[MaxPooledGrowth] | type[AveragePooledGrowth], type[MaxPooledCurvature] | type[AveragePooledCurvature]]:
-    if pooling == "max":
-        return MaxPooledGrowth, MaxPooledCurvature
-    if pooling == "average":
-        return AveragePooledGrowth, AveragePooledCurvature
-    raise BoundError(wanted="pooling 'max' or 'average'", got=repr(pooling), where="ConvBounds.of")
 
 
 def _padding(conv: nn.Conv1d) -> int:
@@ -148,22 +155,3 @@ def _word_box(inputs: Domain, conv: nn.Conv1d, length: int) -> Interval:
     box = inputs if isinstance(inputs, Interval) else inputs.seen
     shape = (conv.in_channels,) if box.lower.ndim < 2 else (length, conv.in_channels)
     return settle(inputs, shape, like=conv.weight, where="inputs")
-
-
-def _derivative_range(
-    conv: nn.Conv1d, windows: Windows, activation: Activation, box: Interval | None, *, order: int
-) -> Interval:
-    """The range of phi' or phi'' over each window's pre-activation: (d, windows), or (d, 1) when all are alike."""
-    filters = conv.weight.shape[0]
-    if box is None:
-        least, greatest = activation.range_over_reals(order=order)
-        return Interval(conv.weight.new_full((filters, 1), least), conv.weight.new_full((filters, 1), greatest))
-    if box.lower.ndim == 1 and windows.padding == 0:  # every window reads the same box through every tap
-        centre = conv.weight.sum(2) @ box.midpoint + (0 if conv.bias is None else conv.bias)
-        spread = conv.weight.abs().sum(2) @ box.radius
-        z = Interval(centre - spread, centre + spread)[:, None]
-    else:
-        texts = box.expand(windows.length, -1)
-        flat = Interval(texts.lower.flatten(), texts.upper.flatten())
-        z = windows.convolve_box(flat, conv.weight, conv.bias)
-    return activation.range(z, order=order)

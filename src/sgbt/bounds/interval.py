@@ -156,11 +156,12 @@ class Interval:
 
         Such a function is extreme at an end of the box or at a turning point inside it. Clamping a turning point into
         the box leaves it alone when it is inside and yields an end when it is not, so one list of candidates serves
-        every box, and gradients reach exactly the ends that decide.
+        every box, and gradients reach exactly the ends that decide. (`Tensor.clamp` would do but for points: where its
+        two limits are equal it drops the gradient.)
         """
-        candidates = [self.lower, self.upper]
-        candidates += [torch.full_like(self.lower, c).clamp(self.lower, self.upper) for c in turning_points]
-        return Interval.hull(function(torch.stack(candidates)))
+        turns = [self.lower.new_tensor(turn) for turn in turning_points]
+        inside = [torch.maximum(torch.minimum(turn, self.upper), self.lower) for turn in turns]
+        return Interval.hull(function(torch.stack([self.lower, self.upper, *inside])))
 
     def affine(self, weight: Tensor, bias: Tensor | None = None) -> Interval:
         """The exact range of `weight @ x + bias` over the box, coordinate by coordinate (Propositions 4 and 5).

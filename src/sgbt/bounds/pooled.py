@@ -2,7 +2,7 @@
 
 Window t of filter i contributes phi(z_it) with z_it affine in the text. Its gradient is phi'(z_it) W and its Hessian
 phi''(z_it) W W', with W the filter laid over the window's words. `derivative` holds the range of phi' or phi'' over
-each window's pre-activations, shape (d, windows), or (d, 1) when all windows share it.
+each window's pre-activations, shape (d, windows), or (d, 1) when all windows share it (`window_ranges`).
 
 Max pooling copies, wherever it is differentiable, the derivatives of one window: bounds are maxima over windows.
 Average pooling averages them: bounds are averages, and cancellations between windows count.
