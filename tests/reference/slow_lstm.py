@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from sgbt.bounds import Interval
@@ -56,7 +57,8 @@ def tanhs(z: Span) -> tuple[Span, Span, Span]:
 
 def core_spans(gates: Interval, state: Interval, i: int) -> tuple[list[Span], list[list[Span]]]:
     """grad psi and hess psi of output i, in the order I, f, g, o, c."""
-    I, f, g, o = (Span(float(gates.lower[a, i]), float(gates.upper[a, i])) for a in range(4))  # noqa: E741
+    ends = torch.stack((gates.lower, gates.upper)).detach()
+    I, f, g, o = (Span(*ends[:, a, i].tolist()) for a in range(4))  # noqa: E741
     c = Span(float(state.lower[i]), float(state.upper[i]))
     (sI, sI1, sI2), (sf, sf1, sf2), (so, so1, so2) = sigmas(I), sigmas(f), sigmas(o)
     tg, tg1, tg2 = tanhs(g)

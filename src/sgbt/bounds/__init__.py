@@ -13,9 +13,9 @@ from sgbt.bounds.domains import (
     Domain,
     ObservedRange,
     cell_state_box,
-    cell_state_invariant,
     embedding_table_box,
     hidden_state_box,
+    reachable_cell_state,
     substitution_box,
 )
 from sgbt.bounds.gates import LSTMGates
@@ -44,10 +44,10 @@ __all__ = [
     "StackedCurvature",
     "StackedGrowth",
     "cell_state_box",
-    "cell_state_invariant",
     "embedding_table_box",
     "hidden_state_box",
     "local_second_order",
     "proposition_one",
+    "reachable_cell_state",
     "substitution_box",
 ]

@@ -86,28 +86,35 @@ def hidden_state_box(size: int, *, dtype: torch.dtype = torch.float64) -> Interv
 
 def cell_state_box(size: int, *, steps: int, dtype: torch.dtype = torch.float64) -> Interval:
     """|c_t| <= t, for all t up to `steps`: c_0 = 0 and each step adds less than one, having shrunk what was there."""
-    if steps < 0:
-        raise BoundError(wanted="a number of steps that is not negative", got=str(steps), where="cell_state_box")
-    return Interval.symmetric(torch.full((size,), float(steps), dtype=dtype))
+    return Interval.symmetric(torch.full((size,), _checked(steps), dtype=dtype))
 
 
-def cell_state_invariant(gates: Interval) -> Interval:
-    """The fixed point of the recursion: a box that c never leaves, from the gates' pre-activation ranges (4, d).
+def reachable_cell_state(gates: Interval, *, steps: int | None = None) -> Interval:
+    """A box that c never leaves in so many steps, or ever, given the gates' pre-activation ranges (4, d).
 
-    c' = sigma(f) c + p with p = sigma(I) tanh(g). Let F be the greatest sigma(f) and P the greatest p. Then
-    U = max(0, P) / (1 - F) satisfies F U + P <= U, so c <= U implies c' <= U; c_0 = 0 starts inside; likewise below.
-    1 - F is computed as sigma(-f), which keeps its precision when F is close to one; where even that is zero in the
-    precision at hand there is no fixed point to speak of, and the box is refused.
+    c' = sigma(f) c + p with p = sigma(I) tanh(g). Let F be the greatest sigma(f) and P the greatest p, or 0 if that is
+    negative. From c_0 = 0, t steps add up to c_t <= P (1 + F + ... + F^(t-1)) <= P min(t, 1 / (1 - F)); likewise below.
+    Without `steps` this is the fixed point of the recursion, U = P / (1 - F): F U + P = U, so c <= U implies c' <= U.
+    1 - F is computed as sigma(-f), which keeps its precision when F is close to one. Over wide boxes F is so close that
+    the fixed point is of no use (and refused where it is infinite in the precision at hand): give the steps.
     """
     inputs, forget, candidate = gates[0], gates[1], gates[2]
-    escape = torch.sigmoid(-forget.upper)
+    horizon = 1 / torch.sigmoid(-forget.upper)
+    if steps is not None:
+        horizon = horizon.clamp(max=_checked(steps))
     added = SIGMOID.range(inputs) * TANH.range(candidate)
-    lower, upper = added.lower.clamp(max=0) / escape, added.upper.clamp(min=0) / escape
+    lower, upper = added.lower.clamp(max=0) * horizon, added.upper.clamp(min=0) * horizon
     if not bool(torch.isfinite(lower).all() and torch.isfinite(upper).all()):
         raise BoundError(
             wanted="a forget gate below one",
             got="one that rounds to one over this domain",
-            where="cell_state_invariant",
-            remedy="pass cell_state=cell_state_box(size, steps=longest text) or a smaller box of inputs",
+            where="reachable_cell_state",
+            remedy="give steps, the length of the longest text, or a smaller box of inputs",
         )
     return Interval(lower, upper)
+
+
+def _checked(steps: int) -> float:
+    if steps < 0:
+        raise BoundError(wanted="a number of steps that is not negative", got=str(steps), where="cell state")
+    return float(steps)

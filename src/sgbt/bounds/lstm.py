@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from sgbt.bounds.core import PAIRS, core_derivatives
 from sgbt.bounds.curvature import CurvatureBound
 from sgbt.bounds.dense import require_affordable
-from sgbt.bounds.domains import Domain, cell_state_invariant, hidden_state_box, is_proven, settle
+from sgbt.bounds.domains import Domain, hidden_state_box, is_proven, reachable_cell_state, settle
 from sgbt.bounds.gates import Direction, LSTMGates
 from sgbt.bounds.growth import GrowthBound
 from sgbt.bounds.interval import Interval
@@ -39,23 +39,27 @@ class LSTMCellBounds:
         inputs: Domain,
         hidden: Domain | None = None,
         cell_state: Domain | None = None,
+        steps: int | None = None,
         direction: Direction = "forward",
         layer: int = 0,
     ) -> LSTMCellBounds:
         """Bound a cell, or one direction of one layer of an LSTM, over inputs x hidden x cell_state.
 
         Each domain is a box of the right size or of a shape that expands to it. Left out, `hidden` is |h| <= 1 and
-        `cell_state` is the invariant box of the recursion (`domains.cell_state_invariant`): both hold at every step
-        of every text whose words lie in `inputs`. Every parameter of the cell has a gradient from both totals: weights
-        through J, and weights and biases through the gate ranges, because sigma(o), tanh(C) and the like grow at the
-        ends of their ranges even where sigma' has reached its peak.
+        `cell_state` is what c can reach in so many `steps`, or ever (`domains.reachable_cell_state`): both hold for
+        every text of that length whose words lie in `inputs`.
+
+        Every parameter of the cell has a gradient from both totals: weights through J, and weights and biases through
+        the gate ranges, because sigma(o), tanh(C) and the like grow at the ends of their ranges even where sigma' has
+        reached its peak. They grow ever more slowly: over a box so wide that every gate saturates, biases hardly matter
+        to the bound, and narrower boxes (`substitution_box`, an `ObservedRange`) make a better regulariser.
         """
         gates = LSTMGates.of(cell, direction=direction, layer=layer)
         size, like = gates.hidden_size, gates.weights
         words = settle(inputs, (gates.input_size,), like=like, where="inputs")
         states = hidden_state_box(size) if hidden is None else hidden
         reach = gates.reach(words, settle(states, (size,), like=like, where="hidden"))
-        memory = cell_state_invariant(reach.gates) if cell_state is None else cell_state
+        memory = reachable_cell_state(reach.gates, steps=steps) if cell_state is None else cell_state
         core = core_derivatives(reach.gates, settle(memory, (size,), like=like, where="cell_state"))
         proven = is_proven(inputs, states, memory)
         return LSTMCellBounds(

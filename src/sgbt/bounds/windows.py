@@ -68,6 +68,8 @@ class Windows:
         start = window - self.padding
         first, last = max(0, -start), min(self.kernel, self.length - start)
         filters, dimensions, _ = weights.shape
+        if last <= first:  # nothing but padding
+            return weights.new_zeros(filters, self.length * dimensions)
         inside = weights[:, :, first:last].transpose(1, 2).reshape(filters, -1)
         before = max(0, start) * dimensions
         return torch.nn.functional.pad(inside, (before, self.length * dimensions - before - inside.shape[1]))
