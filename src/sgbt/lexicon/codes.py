@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+
 from sgbt.lexicon.table import SubstitutionTable
 from sgbt.lexicon.vocabulary import PADDING, UNKNOWN, Vocabulary
 

@@ -6,7 +6,7 @@ embedding, and the option of a second channel over invariant codes, which no sub
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -56,10 +56,9 @@ class Certified(IBP):
         matrix = code_matrix(model.embedding.weight.detach().numpy(), codes, weights)
         matrix[0] = 0
         embedding = WordEmbedding(torch.from_numpy(matrix), trainable=True, codes=torch.from_numpy(codes))
-        options = {"trainable_embedding": True, "projection": None}
         if isinstance(model, TextCNN):
-            return TwoChannel(model, TextCNN(embedding, replace(model.config, **options)))
-        return TwoChannel(model, BiLSTM(embedding, replace(model.config, **options)))
+            return TwoChannel(model, TextCNN(embedding, model.config, trainable_embedding=True, projection=None))
+        return TwoChannel(model, BiLSTM(embedding, model.config, trainable_embedding=True, projection=None))
 
     def start(self, model: Model, step: Step | None = None) -> dict[str, float]:
         """The penalties' totals at initialisation."""

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from sgbt.data import RaggedIds, batches
 from sgbt.errors import TrainingError
-from sgbt.lexicon import SubstitutionIndex
+from sgbt.lexicon import UNKNOWN, SubstitutionIndex
 from sgbt.models import Model, worst_case_logits
 from sgbt.training.checkpoint import Progress, load_checkpoint, save_checkpoint, trained_tensors
 from sgbt.training.config import TrainingConfig
@@ -57,10 +57,15 @@ class Unheard:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Texts as vocabulary ids with their labels, and the words that may replace them."""
+    """Texts with their labels, as rows of the substitution index, or as vocabulary ids where there is none.
 
-    ids: RaggedIds
+    A row beyond the vocabulary is a word that only the table knows: the model reads it as unknown, but its substitutes
+    count all the same.
+    """
+
+    rows: RaggedIds
     labels: np.ndarray
+    vocabulary_size: int
     substitutions: SubstitutionIndex | None
 
 
@@ -173,7 +178,7 @@ class Trainer:
     @property
     def steps_per_epoch(self) -> int:
         """Batches of one epoch."""
-        return math.ceil(len(self.train.ids) / self.config.batch_size)
+        return math.ceil(len(self.train.rows) / self.config.batch_size)
 
     def _batches(self, epoch: int) -> Iterator[Step]:
         yield from _steps(
@@ -204,7 +209,7 @@ class Trainer:
                 worst = worst_case_logits(self.model, choices.ids, choices.allowed, step.mask, step.labels)
                 others = worst.scatter(1, step.labels.unsqueeze(1), -torch.inf)
                 proven += int((others.amax(dim=1) < 0).sum())
-        total = max(len(self.dev.ids), 1)
+        total = max(len(self.dev.rows), 1)
         scores = {"accuracy": right / total, "score": right / total}
         if self.objective.certifies:
             scores |= {"certified": proven / total, "score": proven / total}
@@ -226,13 +231,13 @@ def _steps(
     device: torch.device,
 ) -> Iterator[Step]:
     labels = torch.from_numpy(examples.labels)
-    for number, batch in enumerate(batches(examples.ids, size=size, seed=seed)):
-        index = examples.substitutions if objective.needs_substitutions else None
+    index = examples.substitutions if objective.needs_substitutions else None
+    for number, batch in enumerate(batches(examples.rows, size=size, seed=seed)):
         yield Step(
-            ids=batch.ids.to(device),
+            ids=batch.ids.masked_fill(batch.ids >= examples.vocabulary_size, UNKNOWN).to(device),
             mask=batch.mask.to(device),
             labels=labels[batch.rows].to(device),
-            substitutions=index.for_ids(batch.ids).to(device) if index is not None else None,
+            substitutions=index.for_rows(batch.ids).to(device) if index is not None else None,
             epoch=epoch + number / steps,
         )
 

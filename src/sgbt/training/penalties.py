@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from sgbt.bounds import ConvBounds, LSTMCellBounds, ObservedRange
+from sgbt.bounds.cnn import Pooling
 from sgbt.bounds.domains import Domain
 from sgbt.errors import SgbtWarning, TrainingError
 from sgbt.models import BiLSTM, Model, TextCNN, TwoChannel
@@ -102,7 +103,7 @@ def _channels(model: Model) -> tuple[TextCNN | BiLSTM, ...]:
 def _bounds(model: TextCNN | BiLSTM, step: Step | None, domain: str) -> Iterator[ConvBounds | LSTMCellBounds]:
     seen = _observed(model, step) if domain == "observed" else None
     if isinstance(model, TextCNN):
-        pooling = "average" if model.config.pooling == "mean" else "max"
+        pooling: Pooling = "average" if model.config.pooling == "mean" else "max"
         for layer in model.convolutions:
             assert isinstance(layer, nn.Conv1d)
             with warnings.catch_warnings():

@@ -73,7 +73,7 @@ def train(
     vocabulary = vocabulary or _vocabulary(model, counts, substitutions, config)
     _fresh(model, seed)
     prepared = objective.prepare(model, Corpus(vocabulary, counts, substitutions))
-    index = SubstitutionIndex.of(substitutions, vocabulary) if substitutions is not None else None
+    index = SubstitutionIndex.build(substitutions, vocabulary) if substitutions is not None else None
     trainer = Trainer(
         model=prepared,
         objective=objective,
@@ -122,8 +122,9 @@ def _examples(
     split: Split, tokenizer: Tokenizer, vocabulary: Vocabulary, config: TrainingConfig, index: SubstitutionIndex | None
 ) -> Examples:
     tokens = split.tokenised(tokenizer)
-    ids = tokens.as_ids_of(vocabulary.ids_of(tokens.types)).cut(config.max_length)
-    return Examples(ids, split.labels, index)
+    numbers = vocabulary.ids_of(tokens.types) if index is None else index.rows_of(tokens.types)
+    rows = tokens.as_ids_of(numbers).cut(config.max_length)
+    return Examples(rows, split.labels, len(vocabulary), index)
 
 
 def _note(
