@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from sgbt import __version__
-from sgbt.cli import data, demo
+from sgbt.cli import data, demo, train
 from sgbt.errors import SgbtError
 
 BAD_INPUT = 2
@@ -23,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
+app.command("train")(train.train_)
 app.command("demo")(demo.demo)
 
 

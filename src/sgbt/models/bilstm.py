@@ -43,6 +43,7 @@ class BiLSTM(nn.Module):
     """
 
     kind = "bilstm"
+    Options = BiLSTMConfig
 
     def __init__(
         self, words: WordEmbedding | EmbeddingTable, config: BiLSTMConfig | None = None, **options: Any

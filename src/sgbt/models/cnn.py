@@ -53,6 +53,7 @@ class TextCNN(nn.Module):
     """
 
     kind = "cnn"
+    Options = CNNConfig
 
     def __init__(self, words: WordEmbedding | EmbeddingTable, config: CNNConfig | None = None, **options: Any) -> None:
         """From vectors and options; the fields of `CNNConfig` may be given by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -39,9 +40,8 @@ class WordEmbedding(nn.Module):
 
     @staticmethod
     def of(table: EmbeddingTable, *, trainable: bool = False, projection: int | None = None) -> WordEmbedding:
-        """All words of a table of vectors. Training trades them for the words of its own vocabulary (`adopt`)."""
-        vocabulary = Vocabulary(table.words)
-        embedding = WordEmbedding(matrix_of(table, vocabulary), trainable=trainable, projection=projection)
+        """An embedding of a table's width, still without words: training gives it those of its vocabulary (`adopt`)."""
+        embedding = WordEmbedding(matrix_of(table, Vocabulary(())), trainable=trainable, projection=projection)
         embedding.source = table
         return embedding
 
@@ -83,6 +83,7 @@ class WordEmbedding(nn.Module):
 
 
 def matrix_of(table: EmbeddingTable, vocabulary: Vocabulary, *, seed: int = 0) -> Tensor:
-    """One row per id: zero for padding, the mean vector for unknown words, and each word's own vector."""
+    """One row per id: zero for padding, the table's mean vector for unknown words, and each word's own vector."""
     rows = torch.from_numpy(table.matrix(vocabulary.words, seed=seed))
-    return torch.cat([torch.zeros(1, table.width), rows.mean(dim=0, keepdim=True), rows])
+    mean = torch.from_numpy(np.asarray(table.vectors).mean(axis=0, keepdims=True))
+    return torch.cat([torch.zeros(1, table.width), mean, rows])
