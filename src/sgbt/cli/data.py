@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sgbt.cli import options as opt
+from sgbt.cli.describing import describe_dataset, describe_substitutions, describe_vectors
 from sgbt.cli.options import DataHome
 from sgbt.cli.progress import ProgressBars
 from sgbt.errors import ResourceError
@@ -76,6 +78,29 @@ def verify(
         raise ResourceError(
             wanted="the published content", got="; ".join(wrong), remedy="remove it and run: sgbt data get NAME"
         )
+
+
+@app.command("describe")
+def describe(
+    data: opt.Data,
+    text: opt.TextColumn = None,
+    label: opt.LabelColumn = None,
+    vectors: opt.Vectors = "glove",
+    substitutions: opt.Substitutions = "auto",
+    drop_empty: opt.DropEmpty = False,
+    encoding: opt.Encoding = "utf-8",
+    data_home: DataHome = None,
+) -> None:
+    """Show a dataset's splits, how many of its words have vectors, and how many an adversary may replace."""
+    dataset = opt.dataset_of(
+        data, text=text, label=label, data_home=data_home, drop_empty=drop_empty, encoding=encoding
+    )
+    chosen = opt.vectors_of(vectors, data_home=data_home)
+    table = opt.table_of(substitutions, chosen, data_home=data_home)
+    describe_dataset(dataset, console)
+    describe_vectors(dataset, chosen, console)
+    if table is not None:
+        describe_substitutions(dataset, table, console)
 
 
 def _size(located: Located) -> str:

@@ -21,7 +21,7 @@ from sgbt.models import BiLSTM, TextClassifier, TextCNN
 from sgbt.training import OBJECTIVES, Objective, TrainingConfig, preset_for, preset_named, train
 from sgbt.training.config import read_toml, with_options
 
-MODELS = {"cnn": TextCNN, "bilstm": BiLSTM}
+MODELS: dict[str, type[TextCNN] | type[BiLSTM]] = {"cnn": TextCNN, "bilstm": BiLSTM}
 console = Console(highlight=False)
 
 

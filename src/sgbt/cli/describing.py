@@ -1,0 +1,65 @@
+"""What a person should know of a dataset before training on it, printed."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from sgbt.data import TextDataset, Tokenizer
+from sgbt.embeddings import EmbeddingTable
+from sgbt.lexicon import SubstitutionTable, combinations
+
+EXAMPLE_WORDS = 60
+
+
+def describe_dataset(dataset: TextDataset, console: Console) -> None:
+    """Sizes, labels and lengths of every split, and how clean the split is."""
+    table = Table("split", "texts", "labels", "words in the median text", "longest", title=escape(dataset.name))
+    for split in dataset.splits:
+        lengths = split.tokenised().ids.lengths
+        shares = np.bincount(split.labels, minlength=dataset.classes) / max(len(split), 1)
+        labels = ", ".join(f"{name} {share:.0%}" for name, share in zip(dataset.label_names, shares, strict=True))
+        median, longest = (int(np.median(lengths)), int(lengths.max())) if len(split) else (0, 0)
+        table.add_row(split.name, f"{len(split):,}", escape(labels), f"{median:,}", f"{longest:,}")
+    console.print(table)
+    console.print(f"copies: {dataset.duplicates}", soft_wrap=True)
+
+
+def describe_vectors(dataset: TextDataset, vectors: EmbeddingTable, console: Console) -> None:
+    """How much of the training text has a vector."""
+    coverage = vectors.coverage(dataset.train.tokenised().counts())
+    console.print(
+        f"vectors {vectors.name}: {len(vectors):,} words of width {vectors.width}; {coverage}", soft_wrap=True
+    )
+
+
+def describe_substitutions(dataset: TextDataset, table: SubstitutionTable, console: Console) -> None:
+    """How much an adversary may change, in figures and in one text."""
+    tokens = dataset.test.tokenised()
+    console.print(f"substitutions {table.describe()}", soft_wrap=True, markup=False)
+    texts = [tokens.words(row) for row in range(min(len(tokens), 2000))]
+    console.print(f"in test: {table.describe_texts(texts)}", soft_wrap=True, markup=False)
+    if len(dataset.test):
+        shortest = min(range(len(texts)), key=lambda row: abs(len(texts[row]) - EXAMPLE_WORDS))
+        show_text(dataset.test.texts[shortest], table, console)
+
+
+def show_text(text: str, table: SubstitutionTable, console: Console) -> None:
+    """One text with every replaceable word marked and its first substitutes beside it."""
+    tokens = Tokenizer().tokenize(text)
+    shown = Text()
+    position = 0
+    for word, start, end in zip(tokens.words, tokens.starts, tokens.ends, strict=True):
+        substitutes = table.substitutes(word)
+        shown.append(text[position:start])
+        shown.append(text[start:end], style="bold" if substitutes else "")
+        if substitutes:
+            shown.append(f"({'|'.join(substitutes[:3])}{'|...' if len(substitutes) > 3 else ''})", style="cyan")
+        position = end
+    shown.append(text[position:])
+    variants = combinations(table, tokens.words)
+    console.print(f"for example, this text of {len(tokens)} words has {variants:,} variants:", soft_wrap=True)
+    console.print(shown)
