@@ -27,5 +27,8 @@ def test_glove_as_published(glove: Path) -> None:
     assert table.vector("the")[:2] == pytest.approx([0.27204, -0.06203], abs=1e-6)
     assert "n't" not in table
     np.testing.assert_array_equal(table.matrix(["n't", "film"], seed=0)[0], table.vector("not"))
-    film, movie, tax = (table.normalised().vector(word) for word in ("film", "movie", "tax"))
-    assert film @ movie > 0.8 > 0.4 > film @ tax
+    film, movie, tax = (
+        table.restricted_to(["film", "movie", "tax"]).normalised().matrix(["film", "movie", "tax"], seed=0)
+    )
+    assert film @ movie > 0.7
+    assert film @ tax < 0.3
