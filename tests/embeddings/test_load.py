@@ -44,6 +44,7 @@ def same(table: EmbeddingTable, words: tuple[str, ...] = WORDS, vectors: np.ndar
 FORMATS: dict[str, Callable[[], bytes]] = {
     "glove": text_of,
     "word2vec-text": lambda: text_of(header=True),
+    "byte-order-mark": lambda: b"\xef\xbb\xbf" + text_of(header=True),
     "windows": lambda: text_of().replace(b"\n", b"\r\n"),
     "trailing-space": lambda: text_of(header=True).replace(b"\n", b" \n"),
     "tabs": lambda: text_of().replace(b" ", b"\t"),

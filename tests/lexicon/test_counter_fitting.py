@@ -149,7 +149,7 @@ def test_a_table_from_vectors_and_wordnet(small_wordnet: Path, vectors: Embeddin
     kept.write_bytes(kept.read_bytes()[:40])
     again = SubstitutionTable.counter_fit(vectors, wordnet, nearest=8, distance=2.0)
     assert dict(again.entries) == dict(table.entries)
-    numbers = EmbeddingTable((*WORDS, "7", "8"), np.concatenate([vectors.vectors, np.ones((2, 5), np.float32)]))
+    numbers = EmbeddingTable((*WORDS, "7", "8th"), np.concatenate([vectors.vectors, np.ones((2, 5), np.float32)]))
     assert "7" not in SubstitutionTable.counter_fit(numbers, wordnet, distance=2.0), "near, but never the same"
     closer = SubstitutionTable.counter_fit(vectors, wordnet, nearest=1, distance=2.0)
     assert closer.describe().maximum == 1

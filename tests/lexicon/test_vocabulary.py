@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgbt.errors import LexiconError
-from sgbt.lexicon import PADDING, UNKNOWN, SubstitutionTable, Vocabulary
+from sgbt.lexicon import PADDING, UNKNOWN, SubstitutionIndex, SubstitutionTable, Vocabulary
 
 COUNTS = {"b": 5, "a": 5, "film": 9, "rare": 1, "good": 2}
 TABLE = SubstitutionTable({"film": ("movie", "flick"), "flick": ("snap",), "rare": ("odd",), "good": ("fine", "film")})
@@ -49,6 +50,15 @@ def test_ids_of_types_are_those_of_encode(words: list[str]) -> None:
     assert vocabulary.ids_of(words).tolist() == vocabulary.encode(words)
     assert vocabulary.ids_of(words).dtype == np.int64
     assert PADDING not in vocabulary.encode(words)
+
+
+def test_survives_pickling() -> None:
+    vocabulary = Vocabulary.build(COUNTS, table=TABLE)
+    assert pickle.loads(pickle.dumps(vocabulary)) == vocabulary
+    index = SubstitutionIndex.build(TABLE, vocabulary)
+    again = pickle.loads(pickle.dumps(index))
+    assert again.table == TABLE
+    assert again.for_words([["film"]]).ids.tolist() == index.for_words([["film"]]).ids.tolist()
 
 
 def test_decoding() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import re
@@ -49,7 +50,7 @@ def opened(path: Path, *, member: str | None = None) -> Iterator[BinaryIO]:
 def layout_of(path: Path, *, member: str | None = None) -> str:
     """The layout's name, as resources use it: glove-text, word2vec-text, word2vec-binary, wink-json or npy-parquet."""
     with opened(path, member=member) as stream:
-        head = stream.read(HEAD_BYTES)
+        head = stream.read(HEAD_BYTES).removeprefix(codecs.BOM_UTF8)
     if not head.strip():
         raise EmbeddingError(wanted="word vectors", got="an empty file", where=str(path), remedy="fetch it again")
     if head.startswith(_NUMPY):

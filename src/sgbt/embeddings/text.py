@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections import Counter
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -41,7 +42,7 @@ def _numbered_blocks(stream: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
     """The lines of a stream, many at a time, with the number of the first."""
     number, rest = 1, b""
     while chunk := stream.read(BLOCK_BYTES):
-        rest += chunk
+        rest += chunk if number > 1 or rest else chunk.removeprefix(codecs.BOM_UTF8)
         cut = rest.rfind(b"\n") + 1
         if cut:
             lines = rest[: cut - 1].split(b"\n")

@@ -56,8 +56,10 @@ def counter_fit_table(
 
 
 def _with_letters(vectors: EmbeddingTable) -> EmbeddingTable:
-    """Without numbers and marks: they are near one another in any space ("2", "3"), and none means the same."""
-    return vectors.restricted_to(word for word in vectors.words if any(map(str.isalpha, word)))
+    """Without numbers ("2", "10th") and marks: they are near one another in any space, and no two mean the same."""
+    return vectors.restricted_to(
+        word for word in vectors.words if any(map(str.isalpha, word)) and not any(map(str.isdigit, word))
+    )
 
 
 def _without_antonyms(

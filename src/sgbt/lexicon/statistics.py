@@ -40,7 +40,8 @@ class TextStatistics:
     """What a table does to texts.
 
     `log10_combinations` is the base-10 logarithm of the number of texts that substitution makes out of one, the text
-    itself included, for the median text; `most` lists the words of the texts with most substitutes.
+    itself included, for the median text; `most` lists the words of the texts with most substitutes, the more frequent
+    first where they have as many.
     """
 
     texts: int
@@ -82,7 +83,7 @@ class BatchStatistics:
 
 def describe_table(table: SubstitutionTable) -> TableDescription:
     """Totals of a table."""
-    sizes = {word: len(substitutes) for word, substitutes in table.entries.items()}
+    sizes = {word: len(table.entries[word]) for word in sorted(table.entries)}
     pairs = sum(sizes.values())
     return TableDescription(
         name=table.name,
@@ -108,7 +109,7 @@ def describe_texts(table: SubstitutionTable, texts: Iterable[Collection[str]]) -
         words=counts.total(),
         replaceable=sum(count for word, count in counts.items() if word in table),
         log10_combinations=median(logarithms) if logarithms else 0.0,
-        most=_most({word: len(table.substitutes(word)) for word in counts if word in table}),
+        most=_most({word: len(table.substitutes(word)) for word, _ in counts.most_common() if word in table}),
     )
 
 
@@ -118,7 +119,8 @@ def combinations(table: SubstitutionTable, words: Sequence[str]) -> int:
 
 
 def _most(sizes: dict[str, int]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(sizes.items(), key=lambda item: (-item[1], item[0]))[:SHOWN])
+    """The largest of `sizes`; among equals, those that come first."""
+    return tuple(sorted(sizes.items(), key=lambda item: -item[1])[:SHOWN])
 
 
 def _listed(most: tuple[tuple[str, int], ...]) -> str:

@@ -104,10 +104,11 @@ class SubstitutionIndex:
         """
         if rows.dim() != 2:
             raise LexiconError(wanted="numbers [texts, words]", got=f"shape {tuple(rows.shape)}")
+        device, rows = rows.device, rows.cpu()
         counts = self.counts[rows]
         widest = int(counts.max()) if counts.numel() else 1
         allowed = torch.arange(widest) < counts[..., None]
-        return Substitutions(self.choices[:, :widest][rows], allowed)
+        return Substitutions(self.choices[:, :widest][rows].to(device), allowed.to(device))
 
 
 def _listed_only(table: SubstitutionTable, vocabulary: Vocabulary) -> list[str]:

@@ -73,13 +73,12 @@ class Substitutions:
         """For a person: how many words can be replaced, how many variants that makes, which words have most choices."""
         choices, mask = self.choices, self.mask
         logarithms = choices.double().log10().sum(dim=1)
+        distinct = torch.unique(torch.stack([self.original.flatten(), choices.flatten()], dim=1), dim=0).tolist()
         best: dict[str, int] = {}
-        order = torch.argsort(choices.flatten(), descending=True, stable=True).tolist()
-        flat_ids, flat_choices = self.original.flatten(), choices.flatten()
-        for place in order:
-            if len(best) == SHOWN or int(flat_choices[place]) == 1:
+        for number, count in sorted(distinct, key=lambda pair: -pair[1]):
+            if len(best) == SHOWN or count == 1:
                 break
-            best.setdefault(vocabulary.decode([int(flat_ids[place])])[0], int(flat_choices[place]) - 1)
+            best.setdefault(vocabulary.decode([number])[0], count - 1)
         return BatchStatistics(
             texts=len(self),
             words=int(mask.sum()),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sgbt.data import Tokenizer
 from sgbt.errors import LexiconError
@@ -36,6 +36,9 @@ class SubstitutionTable:
     entries: Mapping[str, tuple[str, ...]]
     name: str = "substitutions"
 
+    version: ClassVar[int] = 1
+    """The version of this definition, of `hash` and of the JSON form."""
+
     def __post_init__(self) -> None:
         entries = {word: tuple(substitutes) for word, substitutes in self.entries.items() if len(substitutes)}
         problem = first_problem(entries)
@@ -50,7 +53,7 @@ class SubstitutionTable:
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the allowed substitutions, 64 hexadecimal digits: what every certificate names."""
-        digest = hashlib.sha256(b"sgbt substitutions 1\n")
+        digest = hashlib.sha256(f"sgbt substitutions {self.version}\n".encode())
         for word in sorted(self.entries):
             digest.update("\t".join([word, *sorted(self.entries[word])]).encode() + b"\n")
         return digest.hexdigest()

@@ -14,13 +14,12 @@ from sgbt.files import atomic_write
 from sgbt.lexicon.table import SubstitutionTable, first_problem, keeping_rules
 
 FORMAT = "sgbt-substitutions"
-FORMAT_VERSION = 1
 
 
 def write_table(table: SubstitutionTable, path: Path, *, plain: bool) -> None:
     """Write a table atomically; the same table always gives the same bytes."""
     entries = {word: list(table.entries[word]) for word in sorted(table.entries)}
-    described = {"format": FORMAT, "version": FORMAT_VERSION, "name": table.name, "hash": table.hash}
+    described = {"format": FORMAT, "version": SubstitutionTable.version, "name": table.name, "hash": table.hash}
     document: dict[str, Any] = entries if plain else {**described, "substitutes": entries}
     content = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     with atomic_write(path) as stream:
@@ -31,9 +30,9 @@ def read_table(path: Path, *, name: str | None = None, drop_invalid: bool = Fals
     """Read either form; the own form is checked against its hash."""
     document = _parsed(path)
     own = document.get("format") == FORMAT
-    if own and document.get("version") != FORMAT_VERSION:
+    if own and document.get("version") != SubstitutionTable.version:
         raise LexiconError(
-            wanted=f"a substitution table of version {FORMAT_VERSION}",
+            wanted=f"a substitution table of version {SubstitutionTable.version}",
             got=f"version {document.get('version')}",
             where=str(path),
             remedy="upgrade sgbt, or write the table with plain=True",

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,10 +71,10 @@ class Vocabulary:
         frequent = [word for word in counts if counts[word] >= minimum_count]
         kept = dict.fromkeys(sorted(frequent, key=lambda word: (-counts[word], word))[:limit])
         added: dict[str, None] = {}
-        for word in kept if table is not None else ():
-            for substitute in table.substitutes(word) if table is not None else ():
-                if substitute not in kept and (vectors is None or substitute in vectors):
-                    added[substitute] = None
+        if table is not None:
+            substitutes = chain.from_iterable(map(table.substitutes, kept))
+            added = dict.fromkeys(word for word in substitutes if word not in kept)
+            added = {word: None for word in added if vectors is None or word in vectors}
         return cls((*kept, *added))
 
     def __len__(self) -> int:
