@@ -21,7 +21,8 @@ def describe_dataset(dataset: TextDataset, console: Console) -> None:
     for split in dataset.splits:
         lengths = split.tokenised().ids.lengths
         shares = np.bincount(split.labels, minlength=dataset.classes) / max(len(split), 1)
-        labels = ", ".join(f"{name} {share:.0%}" for name, share in zip(dataset.label_names, shares, strict=True))
+        named = [f"{name} {share:.0%}" for name, share in zip(dataset.label_names, shares, strict=True)]
+        labels = ", ".join(named if len(named) <= 3 else [*named[:2], f"and {len(named) - 2} more"])
         median, longest = (int(np.median(lengths)), int(lengths.max())) if len(split) else (0, 0)
         table.add_row(split.name, f"{len(split):,}", escape(labels), f"{median:,}", f"{longest:,}")
     console.print(table)
