@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from sgbt import __version__
 from sgbt.cli import data, demo, train
 from sgbt.errors import SgbtError
+from sgbt.version import __version__
 
 BAD_INPUT = 2
 INTERRUPTED = 130
