@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds.activations import SIGMOID, TANH
-from sgbt.bounds.interval import Interval
+from sgbt.bounds.interval import Interval, extremes
 
 INPUT, FORGET, CANDIDATE, OUTPUT, STATE = range(5)
 """The five arguments, in the order of `LSTMGates`."""
@@ -88,8 +88,7 @@ def _ends(box: Interval) -> Tensor:
 
 def _times(left: Tensor, right: Tensor) -> Tensor:
     """The interval product, row by row: extreme at one of four corners."""
-    least, greatest = torch.aminmax((left[:, None] * right[None]).flatten(0, 1), dim=0)
-    return torch.stack((least, greatest))
+    return torch.stack(extremes((left[:, None] * right[None]).flatten(0, 1), dim=0))
 
 
 def _rows(ends: Tensor, names: str, wanted: str) -> Tensor:
