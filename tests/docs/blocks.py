@@ -1,7 +1,7 @@
 """The Python blocks of a Markdown page, so that pages can be executed as tests.
 
-A test module for a page is three lines: list `python_blocks(page)` and call `run` on them in order. The blocks of one page
-share one namespace, as a reader who pastes them one after the other would have it.
+`run_page(page)` is a whole test. The blocks of one page share one namespace, as a reader who pastes them one after the
+other would have it.
 """
 
 from __future__ import annotations
