@@ -71,17 +71,14 @@ class MaxPooledGrowth(PooledGrowth):
         Near the start of a text those are the first taps, near its end the last: running maxima from either side.
         """
         taps: tuple[Tensor, ...] = self.filters.magnitudes.unbind(0)
-        first: list[Tensor] = list(accumulate(taps, greater))
-        last: list[Tensor] = list(accumulate(reversed(taps), greater))[::-1]
+        first, last = list(accumulate(taps, greater)), list(accumulate(reversed(taps), greater))[::-1]
 
-        def greatest(among: slice) -> Tensor:
-            if among.start == 0:
-                return first[among.stop - 1]
-            if among.stop == len(taps):
-                return last[among.start]
-            return reduce(greater, taps[among])
+        def greatest(start: int, stop: int) -> Tensor:
+            if start == 0:
+                return first[stop - 1]
+            return last[start] if stop == len(taps) else reduce(greater, taps[start:stop])
 
-        return [(words, greatest(among)) for words, among in self.windows.groups()]
+        return [(words, greatest(among.start, among.stop)) for words, among in self.windows.groups()]
 
     def _steepest(self) -> Tensor:
         return self.derivative.magnitude.amax(-1)
