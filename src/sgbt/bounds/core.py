@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds.activations import SIGMOID, TANH
-from sgbt.bounds.interval import Interval, extremes
+from sgbt.bounds.interval import Interval, extremes, greater
 
 INPUT, FORGET, CANDIDATE, OUTPUT, STATE = range(5)
 """The five arguments, in the order of `LSTMGates`."""
@@ -57,8 +57,9 @@ def core_derivatives(gates: Interval, state: Interval) -> CoreDerivatives:
     hess_c = torch.cat((first[:, 5:], _rows(factors, named, "s1f")), dim=1)
 
     # grad C times its transpose; the five entries where hess C is not zero stand first, and squares are not negative
-    outer = _times(_rows(grad_c, "I f g c", "I I g f f I I f g c"), _rows(grad_c, "I f g c", "I g g f c f c g c c"))
-    outer = torch.maximum(outer, _floor("I I g f f I I f g c", "I g g f c f c g c c", like=outer))
+    left, right = "I I g f f I I f g c", "I g g f c f c g c c"
+    outer = _times(_rows(grad_c, "I f g c", left), _rows(grad_c, "I f g c", right))
+    outer = greater(outer, _floor(left, right, outer.dtype, outer.device))
     outputs = _rows(factors, named, "s1o s2o")
     inner = _times(
         torch.cat((outer, hess_c, grad_c, outputs), dim=1),
@@ -97,7 +98,8 @@ def _positions(names: str, wanted: str, device: torch.device) -> Tensor:
     return torch.tensor([order.index(name) for name in wanted.split()], device=device)
 
 
-def _floor(left: str, right: str, *, like: Tensor) -> Tensor:
+@lru_cache(maxsize=8)
+def _floor(left: str, right: str, dtype: torch.dtype, device: torch.device) -> Tensor:
     """The least value a product may have: zero where both factors are one and the same, none elsewhere."""
     least = [0.0 if a == b else -torch.inf for a, b in zip(left.split(), right.split(), strict=True)]
-    return like.new_tensor(least)[:, None]
+    return torch.tensor(least, dtype=dtype, device=device)[:, None]
