@@ -134,9 +134,14 @@ def disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        if problem.errno not in _DISK_FAILURES:
+        if not is_disk_failure(problem):
             raise
         raise _unwritable(path, problem) from problem
+
+
+def is_disk_failure(problem: Exception) -> bool:
+    """Whether the disk is full or failing, which no other source and no second try can mend."""
+    return isinstance(problem, OSError) and problem.errno in _DISK_FAILURES
 
 
 def _unwritable(path: Path, problem: OSError) -> SgbtError:
