@@ -88,7 +88,8 @@ class TestOrder:
         assert [attempt.outcome for attempt in caught.value.attempts] == ["not there", "it is Sunday", "it is late"]
         assert str(caught.value) == (
             "wanted the resource thing, got nothing from any provider "
-            f"(data home {user_cache() / 'data'}: not there; first: it is Sunday; second: it is late); make it yourself."
+            f"(data home {user_cache() / 'data'}: not there; first: it is Sunday; second: it is late); "
+            "make it yourself."
         )
 
     def test_locate_never_fetches(self, offer: Offer) -> None:
