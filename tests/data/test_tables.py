@@ -217,7 +217,8 @@ BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
         "a.csv",
         csv("good,1", "bad, very bad,0"),
         {},
-        "wanted 2 fields (text, label), got 3 in line 3 of {path}; put quotes around a text that contains the separator.",
+        "wanted 2 fields (text, label), got 3 in line 3 of {path}; "
+        "put quotes around a text that contains the separator.",
     ),
     "bad JSON": (
         "a.jsonl",

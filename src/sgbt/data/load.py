@@ -70,9 +70,9 @@ def _share(test: str | Path | float, beside: str) -> float:
     if isinstance(test, float | int):
         return float(test)
     raise DataError(
-        wanted=f"a share for test beside {beside}, which brings its own test texts",
-        got=str(test),
-        remedy="give both as files, or leave it out",
+        wanted=f"a share for test beside {beside}",
+        got=f"the file {test}",
+        remedy="a second file goes only with a first one",
     )
 
 
