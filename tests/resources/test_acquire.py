@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -209,8 +210,8 @@ class TestMemory:
         def read(paths: tuple[Path, ...]) -> str:
             raise AssertionError("read again")
 
-        layout = CATALOGUE["thing"].layouts[0]
-        object.__setattr__(layout, "fingerprint", read)
+        layout = replace(CATALOGUE["thing"].layouts[0], fingerprint=read)
+        monkeypatch.setitem(CATALOGUE, "thing", replace(CATALOGUE["thing"], layouts=(layout,)))
         assert locate("thing") is not None
 
     def test_a_changed_byte_is_seen(self, offer: Offer) -> None:
