@@ -38,6 +38,14 @@ class EmbeddingError(SgbtError):
     """A word-vector file that cannot be read as one."""
 
 
+class ModelError(SgbtError):
+    """A model that cannot be built, saved or loaded as asked."""
+
+
+class TrainingError(SgbtError):
+    """Training that cannot begin or go on as asked."""
+
+
 class BoundError(SgbtError, ValueError):
     """A bound that would not mean anything: an empty box, a size that does not fit, an unproven range."""
 

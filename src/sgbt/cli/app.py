@@ -10,7 +10,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from sgbt import __version__
-from sgbt.cli import data, demo
+from sgbt.cli import data, demo, train
 from sgbt.errors import SgbtError
 
 BAD_INPUT = 2
@@ -42,6 +42,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
+app.command("train")(train.train_)
 app.command("demo")(demo.demo)
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from sgbt.cli.options import DataHome
 from sgbt.cli.progress import ProgressBars
 from sgbt.errors import ResourceError
 from sgbt.resources import CATALOGUE, Located, UnavailableError, check, get, locate
 
 app = typer.Typer(help="Fetch, list, check and describe real data.", no_args_is_help=True)
 
-DataHome = Annotated[
-    Path | None,
-    typer.Option(help="Folder with data, looked into first [default: $SGBT_DATA, else the user cache folder]."),
-]
 console = Console(highlight=False)
 _VERDICTS = {
     True: "genuine",
@@ -59,7 +55,9 @@ def get_(
 
 @app.command("verify")
 def verify(
-    names: Annotated[list[str] | None, typer.Argument(help="Resources to check [default: all that are here].")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Resources to check; all that are here, if none is named.")
+    ] = None,
     data_home: DataHome = None,
 ) -> None:
     """Check that what lies on disk is the published content."""

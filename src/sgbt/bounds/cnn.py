@@ -1,0 +1,157 @@
+"""Bounds of a convolution layer with its activation and pooling (paper Proposition 3, corrected)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from sgbt.bounds.activations import TANH, Activation
+from sgbt.bounds.dense import require_displacement
+from sgbt.bounds.domains import Domain, is_proven, settle
+from sgbt.bounds.interval import Interval
+from sgbt.bounds.pooled import (
+    KINK_OBSTACLE,
+    AveragePooledCurvature,
+    AveragePooledGrowth,
+    MaxPooledCurvature,
+    MaxPooledGrowth,
+)
+from sgbt.bounds.window_ranges import WindowRanges
+from sgbt.bounds.windows import Windows
+from sgbt.errors import BoundError, SgbtWarning
+
+Pooling = Literal["max", "average"]
+
+
+@dataclass(frozen=True, eq=False)
+class ConvBounds:
+    """Both bounds of text -> pooled features, the text of `length` words being flattened word by word."""
+
+    growth: MaxPooledGrowth | AveragePooledGrowth
+    curvature: MaxPooledCurvature | AveragePooledCurvature
+    activation: Activation
+    bias: Tensor | None
+    ranges: WindowRanges
+
+    @staticmethod
+    def of(
+        conv: nn.Conv1d,
+        *,
+        length: int,
+        activation: Activation | str = TANH,
+        pooling: Pooling = "max",
+        inputs: Domain | None = None,
+    ) -> ConvBounds:
+        """Bound a convolution over texts of `length` words, followed by an activation and a pooling over all windows.
+
+        `inputs` is the box of every word, shape (d0,), or of each word in turn, shape (length, d0); phi' and phi'' are
+        then bounded over the exact range of each window's pre-activation, and a window that cannot be the greatest
+        anywhere in the box does not count for max pooling. Without it they are bounded over all reals, as in the
+        paper; the bound then holds for every text, and does not depend on the bias.
+
+        All windows of `length` words are taken to be pooled. For a model that masks the windows of padding, build the
+        bound with the length of the text itself; for one that pools them, let the box hold the padding vector too.
+
+        Both totals have gradients to the weights. The bias has one exactly where the bound depends on it: with `inputs`
+        given, where the extreme value of phi' or phi'' over some filter's range sits at an end of that range. Over a
+        range that holds the peak of phi' (0, for tanh) the supremum is that peak whatever the bias, so a bound has no
+        gradient to give; boxes around single texts (`substitution_box`) are narrow enough to give one.
+        """
+        activation = Activation.named(activation)
+        windows = Windows(length, conv.kernel_size[0], _padding(conv))
+        if inputs is None:
+            ranges = WindowRanges.over_reals(conv, activation)
+        else:
+            ranges = WindowRanges.over_box(conv, activation, windows, _word_box(inputs, conv, length))
+        if not activation.smooth:
+            warnings.warn(
+                f"{activation.name} has a kink: its curvature bound is zero, holds away from the kink only, and "
+                "cannot be used in a Taylor expansion; the growth bound is sound",
+                SgbtWarning,
+                stacklevel=2,
+            )
+        proven = inputs is None or is_proven(inputs)
+        if pooling == "max":
+            slopes, bends = ranges.of_winners(ranges.slopes), ranges.of_winners(ranges.bends)
+            return ConvBounds(
+                MaxPooledGrowth(conv.weight, windows, slopes, proven),
+                MaxPooledCurvature(conv.weight, windows, bends, proven, activation.smooth),
+                activation,
+                conv.bias,
+                ranges,
+            )
+        if pooling == "average":
+            return ConvBounds(
+                AveragePooledGrowth(conv.weight, windows, ranges.slopes, proven),
+                AveragePooledCurvature(conv.weight, windows, ranges.bends, proven, activation.smooth),
+                activation,
+                conv.bias,
+                ranges,
+            )
+        raise BoundError(wanted="pooling 'max' or 'average'", got=repr(pooling), where="ConvBounds.of")
+
+    def enclose(self, text: Tensor, displacement: Interval) -> Interval:
+        """Enclose the pooled features of text + d for every d in the box, by a second-order expansion of each window.
+
+        A single window is smooth, so phi(z + dz) lies within sup |phi''| dz^2 / 2 of phi(z) + phi'(z) dz; the
+        maximum (or average) of the windows' upper ends bounds the pooled feature, whichever window wins, and so do the
+        lower ends from below. `text` has shape (..., length d0), like the box; both together must stay in `inputs`.
+        """
+        curvature, where = self.curvature, "ConvBounds.enclose"
+        if not curvature.smooth:
+            raise BoundError(wanted="a twice differentiable activation", got=KINK_OBSTACLE, where=where)
+        curvature.require_proven(where=where)
+        for tensor in (text, displacement.lower):
+            require_displacement(tensor, curvature.shape[1], where=where)
+        self._require_inside(displacement + text)
+        weights, windows = curvature.weights, curvature.windows
+        z = windows.convolve(text, weights, self.bias)
+        moved = windows.convolve_box(displacement, weights)
+        bend = self.ranges.bends.magnitude * moved.magnitude.square() / 2
+        tangent = moved * self.activation(z, order=1) + self.activation(z)
+        lower, upper = tangent.lower - bend, tangent.upper + bend
+        if isinstance(curvature, MaxPooledCurvature):
+            return Interval(lower.amax(-1), upper.amax(-1))
+        return Interval(lower.mean(-1), upper.mean(-1))
+
+    def _require_inside(self, texts: Interval) -> None:
+        domain = self.ranges.texts
+        if domain is None:
+            return
+        rounding = 4 * torch.finfo(domain.lower.dtype).eps * float(domain.magnitude.amax())
+        if not domain.contains(texts, slack=rounding):
+            raise BoundError(
+                wanted="a text that stays in the domain of the bound under every displacement",
+                got="one that leaves it",
+                where="ConvBounds.enclose",
+                remedy="build the bound with a larger box of inputs",
+            )
+
+
+def _padding(conv: nn.Conv1d) -> int:
+    """The zeros on either side, for the kind of convolution that is bounded: stride 1, dilation 1, one group."""
+    asked = {"stride": conv.stride[0], "dilation": conv.dilation[0], "groups": conv.groups}
+    for name, value in asked.items():
+        if value != 1:
+            raise BoundError(wanted=f"a convolution with {name}=1", got=f"{name}={value}", where="ConvBounds.of")
+    if conv.padding == "valid":
+        return 0
+    if conv.padding == "same":
+        if conv.kernel_size[0] % 2 == 0:
+            raise BoundError(wanted="equal padding on either side", got="padding='same' with an even kernel")
+        return conv.kernel_size[0] // 2
+    padding = int(conv.padding[0])
+    if padding and conv.padding_mode != "zeros":
+        raise BoundError(wanted="padding by zeros", got=f"padding_mode={conv.padding_mode!r}", where="ConvBounds.of")
+    return padding
+
+
+def _word_box(inputs: Domain, conv: nn.Conv1d, length: int) -> Interval:
+    """One box for every word, shape (d0,), or one per word, shape (length, d0)."""
+    box = inputs if isinstance(inputs, Interval) else inputs.seen
+    shape = (conv.in_channels,) if box.lower.ndim < 2 else (length, conv.in_channels)
+    return settle(inputs, shape, like=conv.weight, where="inputs")

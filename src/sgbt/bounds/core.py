@@ -1,0 +1,109 @@
+"""The nonlinear half of an LSTM cell: first and second derivatives of a function of five numbers, enclosed over a box.
+
+psi(I, f, g, o, c) = sigma(o) tanh(C) with C = sigma(f) c + sigma(I) tanh(g). Then
+    grad C = (sigma'(I) tanh g, sigma'(f) c, sigma(I) tanh'(g), 0, sigma(f)),
+    hess C = II sigma''(I) tanh g, Ig sigma'(I) tanh'(g), gg sigma(I) tanh''(g), ff sigma''(f) c, fc sigma'(f),
+    grad psi = sigma(o) tanh'(C) grad C, and sigma'(o) tanh(C) for o,
+    hess psi = sigma(o) [tanh''(C) gradC gradC' + tanh'(C) hessC], sigma'(o) tanh'(C) gradC for o with another,
+               and sigma''(o) tanh(C) for o with o.
+Every factor has an exact range over the box (`activations`), and interval products and sums of exact ranges enclose
+the rest; C itself is exact, because its four arguments vary independently. All five arguments being points, so is the
+result. Since the cell's Hessian is J' K J, the six cases of the paper's Proposition 2 are this one formula.
+
+Terms of one depth are computed as one stacked product: the cost is the number of tensor operations, not their size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from sgbt.bounds.activations import SIGMOID, TANH
+from sgbt.bounds.interval import Interval
+
+INPUT, FORGET, CANDIDATE, OUTPUT, STATE = range(5)
+"""The five arguments, in the order of `LSTMGates`."""
+
+PAIRS = tuple((a, b) for a in range(5) for b in range(a, 5))
+"""The fifteen entries of a symmetric 5 x 5 matrix, row by row from the diagonal."""
+
+
+@dataclass(frozen=True, eq=False)
+class CoreDerivatives:
+    """Enclosures over a box of grad psi, shape (5, d), and of hess psi, shape (15, d) in the order of `PAIRS`."""
+
+    gradient: Interval
+    hessian: Interval
+
+
+def core_derivatives(gates: Interval, state: Interval) -> CoreDerivatives:
+    """Enclose the derivatives of psi for gate ranges of shape (4, d) and cell states of shape (d,)."""
+    sigmoids = Interval.cat((gates[:CANDIDATE], gates[OUTPUT:]))  # I, f, o
+    factors = torch.cat(
+        (
+            *(_ends(SIGMOID.range(sigmoids, order=n)) for n in range(3)),
+            *(_ends(TANH.range(gates[CANDIDATE:OUTPUT], order=n)) for n in range(3)),
+            _ends(state[None]),
+        ),
+        dim=1,
+    )
+    named = "s0I s0f s0o s1I s1f s1o s2I s2f s2o t0 t1 t2 c"
+    # the two terms of C, then grad C for I, f, g, then hess C for II, Ig, gg, ff
+    first = _times(
+        _rows(factors, named, "s0f s0I s1I s1f s0I s2I s1I s0I s2f"),
+        _rows(factors, named, "c   t0  t0  c   t1  t0  t1  t2  c  "),
+    )
+    new_state = first[:, :1] + first[:, 1:2]
+    tanh = torch.cat([_ends(TANH.range(Interval(new_state[0], new_state[1]), order=n)) for n in range(3)], dim=1)
+    grad_c = torch.cat((first[:, 2:5], _rows(factors, named, "s0f")), dim=1)
+    hess_c = torch.cat((first[:, 5:], _rows(factors, named, "s1f")), dim=1)
+
+    # grad C times its transpose; the five entries where hess C is not zero stand first, and squares are not negative
+    outer = _times(_rows(grad_c, "I f g c", "I I g f f I I f g c"), _rows(grad_c, "I f g c", "I g g f c f c g c c"))
+    outer = torch.maximum(outer, _floor("I I g f f I I f g c", "I g g f c f c g c c", like=outer))
+    outputs = _rows(factors, named, "s1o s2o")
+    inner = _times(
+        torch.cat((outer, hess_c, grad_c, outputs), dim=1),
+        _rows(tanh, "0 1 2", "2 " * 10 + "1 " * 9 + "0 0"),
+    )
+    sigma_2, tanh_1, tanh_0 = inner[:, :10], inner[:, 10:19], inner[:, 19:]
+    bent = torch.cat((sigma_2[:, :5] + tanh_1[:, :5], sigma_2[:, 5:]), dim=1)
+    slopes = tanh_1[:, 5:]
+    gated = _times(torch.cat((bent, slopes, slopes), dim=1), _rows(factors, named, "s0o " * 14 + "s1o " * 4))
+
+    everything = torch.cat((gated, tanh_0), dim=1)
+    names = "II Ig gg ff fc If Ic fg gc cc I f g c Io fo go oc o oo"
+    gradient = _rows(everything, names, "I f g o c")
+    hessian = _rows(everything, names, "II If Ig Io Ic ff fg fo fc gg go gc oo oc cc")
+    return CoreDerivatives(Interval(gradient[0], gradient[1]), Interval(hessian[0], hessian[1]))
+
+
+def _ends(box: Interval) -> Tensor:
+    """A box as one tensor, lower ends first: what the stacked products work on."""
+    return torch.stack((box.lower, box.upper))
+
+
+def _times(left: Tensor, right: Tensor) -> Tensor:
+    """The interval product, row by row: extreme at one of four corners."""
+    least, greatest = torch.aminmax((left[:, None] * right[None]).flatten(0, 1), dim=0)
+    return torch.stack((least, greatest))
+
+
+def _rows(ends: Tensor, names: str, wanted: str) -> Tensor:
+    """The wanted rows of a stack, by name."""
+    return ends.index_select(1, _positions(names, wanted, ends.device))
+
+
+@lru_cache(maxsize=64)
+def _positions(names: str, wanted: str, device: torch.device) -> Tensor:
+    order = names.split()
+    return torch.tensor([order.index(name) for name in wanted.split()], device=device)
+
+
+def _floor(left: str, right: str, *, like: Tensor) -> Tensor:
+    """The least value a product may have: zero where both factors are one and the same, none elsewhere."""
+    least = [0.0 if a == b else -torch.inf for a, b in zip(left.split(), right.split(), strict=True)]
+    return like.new_tensor(least)[:, None]

@@ -1,0 +1,226 @@
+"""Growth and curvature of a convolution, an activation phi and a pooling over windows (Proposition 3, corrected).
+
+Window t of filter i contributes phi(z_it) with z_it affine in the text. Its gradient is phi'(z_it) W and its Hessian
+phi''(z_it) W W', with W the filter laid over the window's words. `derivative` holds the range of phi' or phi'' over
+each window's pre-activations, shape (d, windows), or (d, 1) when all windows share it (`window_ranges`).
+
+Max pooling copies, wherever it is differentiable, the derivatives of one window: bounds are maxima over windows.
+Average pooling averages them: bounds are averages, and cancellations between windows count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sgbt.bounds.curvature import CurvatureBound
+from sgbt.bounds.growth import GrowthBound
+from sgbt.bounds.interval import Interval
+from sgbt.bounds.windows import Windows
+
+MAX_POOLING_OBSTACLE = (
+    "max pooling, which is not differentiable where the winning window changes: the gradient at the text says nothing "
+    "about the window that wins after the substitution"
+)
+KINK_OBSTACLE = "an activation with a kink (ReLU), whose curvature is zero on either side and undefined at it"
+
+
+@dataclass(frozen=True, eq=False)
+class PooledGrowth(GrowthBound):
+    """What the growth bounds of both poolings share: the filters and the range of phi' over each window."""
+
+    weights: Tensor
+    windows: Windows
+    derivative: Interval
+    proven: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Filters, and N d0 coordinates of the flattened text."""
+        return self.weights.shape[0], self.windows.length * self.weights.shape[1]
+
+    def _like(self) -> Tensor:
+        return self.weights
+
+    def _factors_at(self, i: int, j: int) -> tuple[Interval, Tensor]:
+        """For each window that reads coordinate j: the range of phi', and the weight that multiplies it."""
+        word, dimension = divmod(j, self.weights.shape[1])
+        windows = self.windows.shared(word, word)
+        taps = [word + self.windows.padding - t for t in windows]
+        slopes = self.derivative.expand(-1, self.windows.count)[i, windows.start : windows.stop]
+        return slopes, self.weights[i, dimension, taps]
+
+
+@dataclass(frozen=True, eq=False)
+class MaxPooledGrowth(PooledGrowth):
+    """M_ij = max over windows t of sup |phi'(z_it)| |W_{i,f(j),p(j)-t}|; factorised: the two maxima apart."""
+
+    def total(self) -> Tensor:
+        """sum_i sup |phi'| sum_j max_t |W_ij|, words grouped by the taps that reach them: O(filters d0 k^2)."""
+        reach = [(w.stop - w.start) * strongest.sum(1) for w, strongest in self._strongest()]
+        return (self._steepest() * torch.stack(reach).sum(0)).sum()
+
+    def _strongest(self) -> list[tuple[slice, Tensor]]:
+        """For each run of words, the greatest |weight| (d, d0) over the taps that read them."""
+        absolute = self.weights.abs()
+        return [(words, absolute[:, :, taps].amax(-1)) for words, taps in self.windows.groups()]
+
+    def _steepest(self) -> Tensor:
+        return self.derivative.magnitude.amax(-1)
+
+    def _dense(self, *, factorised: bool) -> Tensor:
+        slopes = self._steepest()[:, None] if factorised else self.derivative.magnitude
+        seen = self.windows.per_word(slopes)
+        bound = torch.zeros_like(self.weights[:, None, :, 0])
+        for tap in range(self.windows.kernel):
+            bound = torch.maximum(bound, seen[:, :, None, tap] * self.weights[:, None, :, tap].abs())
+        return bound.flatten(1)
+
+    def _entry(self, i: int, j: int) -> Tensor:
+        slopes, weights = self._factors_at(i, j)
+        return (slopes.magnitude * weights.abs()).amax(0) if len(weights) else self.weights.new_zeros(())
+
+    def _apply(self, magnitude: Tensor) -> Tensor:
+        words = magnitude.reshape(*magnitude.shape[:-1], self.windows.length, -1)
+        moved = [words[..., run, :].sum(-2) @ strongest.T for run, strongest in self._strongest()]
+        return self._steepest() * torch.stack(moved).sum(0)
+
+
+@dataclass(frozen=True, eq=False)
+class AveragePooledGrowth(PooledGrowth):
+    """M_ij = sup |mean over t of phi'(z_it) W_{i,f(j),p(j)-t}|, each window's phi' varying in its range."""
+
+    def total(self) -> Tensor:
+        """sum_i mean_t sup |phi'(z_it)| ||W_i||_1 over the taps that fall on words: O(filters (d0 k + N))."""
+        return (self.derivative.magnitude * window_norms(self.weights, self.windows)).mean(1).sum()
+
+    def _dense(self, *, factorised: bool) -> Tensor:
+        absolute = self.weights.abs()
+        if factorised:
+            return self._sum_over_taps(self.derivative.magnitude, absolute) / self.windows.count
+        centre = self._sum_over_taps(self.derivative.midpoint, self.weights).abs()
+        return (centre + self._sum_over_taps(self.derivative.radius, absolute)) / self.windows.count
+
+    def _sum_over_taps(self, values: Tensor, weights: Tensor) -> Tensor:
+        return torch.einsum("ipl,ifl->ipf", self.windows.per_word(values), weights).flatten(1)
+
+    def _entry(self, i: int, j: int) -> Tensor:
+        slopes, weights = self._factors_at(i, j)
+        return ((slopes.midpoint * weights).sum().abs() + (slopes.radius * weights.abs()).sum()) / self.windows.count
+
+    def _apply(self, magnitude: Tensor) -> Tensor:
+        return (self.derivative.magnitude * self.windows.convolve(magnitude, self.weights.abs())).mean(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class PooledCurvature(CurvatureBound):
+    """What the curvature bounds of both poolings share: the filters and the range of phi'' over each window."""
+
+    weights: Tensor
+    windows: Windows
+    derivative: Interval
+    proven: bool
+    smooth: bool
+
+    @property
+    def taylor_obstacle(self) -> str | None:
+        """A kink of the activation, if it has one."""
+        return None if self.smooth else KINK_OBSTACLE
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Filters, and N d0 coordinates of the flattened text twice."""
+        inputs = self.windows.length * self.weights.shape[1]
+        return self.weights.shape[0], inputs, inputs
+
+    def _like(self) -> Tensor:
+        return self.weights
+
+    def _outer(self, window: int) -> Tensor:
+        """W W' of one window, on the flattened text: shape (d, N d0, N d0)."""
+        row = self.windows.unrolled(self.weights, window)
+        return row[:, :, None] * row[:, None, :]
+
+    def _per_window(self, values: Tensor) -> list[Tensor]:
+        """The numbers (d, windows or 1) window by window, each of shape (d, 1, 1)."""
+        return [column[:, None, None] for column in values.expand(-1, self.windows.count).unbind(1)]
+
+    def _bends(self, displacement: Interval) -> Tensor:
+        """sup |phi''| times the square of the greatest displacement of z, per window: shape (..., d, windows)."""
+        moved = self.windows.convolve_box(displacement, self.weights).magnitude
+        return self.derivative.magnitude * moved.square()
+
+    def _factors_at(self, i: int, j: int, k: int) -> tuple[Interval, Tensor]:
+        """For each window that reads both coordinates: the range of phi'', and the product of their weights."""
+        (word, dimension), (other, second) = (divmod(index, self.weights.shape[1]) for index in (j, k))
+        windows, shift = self.windows.shared(word, other), self.windows.padding
+        left = self.weights[i, dimension, [word + shift - t for t in windows]]
+        right = self.weights[i, second, [other + shift - t for t in windows]]
+        return self.derivative.expand(-1, self.windows.count)[i, windows.start : windows.stop], left * right
+
+
+@dataclass(frozen=True, eq=False)
+class MaxPooledCurvature(PooledCurvature):
+    """T_ijk = max over windows t of sup |phi''(z_it)| |W_{i,f(j),p(j)-t} W_{i,f(k),p(k)-t}|; factorised: their sum.
+
+    Zero for words a kernel apart, which no window reads together; never above the paper's product of two maxima.
+    The bound holds at every text where the derivative exists. It is *not* the remainder of a Taylor expansion of the
+    pooled output: with F = tanh(max(x1, x2)), moving (1, .99) to (1, 1.10) changes F by .0389 although gradient and
+    curvature at the start allow .0047, because another window wins at the end. `ConvBounds.enclose` is the sound form.
+    """
+
+    @property
+    def taylor_obstacle(self) -> str | None:
+        """Windows may take over from one another."""
+        return MAX_POOLING_OBSTACLE if self.windows.count > 1 else super().taylor_obstacle
+
+    def total(self) -> Tensor:
+        """sum_i sum_t sup |phi''(z_it)| ||W_i||_1^2 over the taps that fall on words: O(filters (d0 k + N))."""
+        return (self.derivative.magnitude * window_norms(self.weights, self.windows).square()).sum()
+
+    def _dense(self, *, factorised: bool) -> Tensor:
+        bound = self.weights.new_zeros(self.shape)
+        for window, bend in enumerate(self._per_window(self.derivative.magnitude)):
+            here = bend * self._outer(window).abs()
+            bound = bound + here if factorised else torch.maximum(bound, here)
+        return bound
+
+    def _entry(self, i: int, j: int, k: int) -> Tensor:
+        bends, products = self._factors_at(i, j, k)
+        return (bends.magnitude * products.abs()).amax(0) if len(products) else self.weights.new_zeros(())
+
+    def _remainder(self, displacement: Interval) -> Tensor:
+        return self._bends(displacement).sum(-1) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class AveragePooledCurvature(PooledCurvature):
+    """T_ijk = sup |mean over t of phi''(z_it) W_{i,f(j),p(j)-t} W_{i,f(k),p(k)-t}|. Smooth, so Taylor holds."""
+
+    def total(self) -> Tensor:
+        """sum_i mean_t sup |phi''(z_it)| ||W_i||_1^2 over the taps that fall on words: O(filters (d0 k + N))."""
+        return (self.derivative.magnitude * window_norms(self.weights, self.windows).square()).mean(1).sum()
+
+    def _dense(self, *, factorised: bool) -> Tensor:
+        centre, spread = self.weights.new_zeros(self.shape), self.weights.new_zeros(self.shape)
+        bends = self.derivative.magnitude if factorised else self.derivative.radius
+        for window, bend in enumerate(self._per_window(bends)):
+            spread = spread + bend * self._outer(window).abs()
+        if not factorised:
+            for window, bend in enumerate(self._per_window(self.derivative.midpoint)):
+                centre = centre + bend * self._outer(window)
+        return (centre.abs() + spread) / self.windows.count
+
+    def _entry(self, i: int, j: int, k: int) -> Tensor:
+        bends, products = self._factors_at(i, j, k)
+        return ((bends.midpoint * products).sum().abs() + (bends.radius * products.abs()).sum()) / self.windows.count
+
+    def _remainder(self, displacement: Interval) -> Tensor:
+        return self._bends(displacement).mean(-1) / 2
+
+
+def window_norms(weights: Tensor, windows: Windows) -> Tensor:
+    """||W_i||_1 over the taps of each window that fall on words, shape (d, windows)."""
+    return weights.abs().sum(1) @ windows.inside(weights)

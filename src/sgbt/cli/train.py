@@ -1,0 +1,122 @@
+"""`sgbt train`: a dataset or a file in, a folder with a trained classifier out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import typer
+from rich.console import Console
+
+from sgbt.cli import options as opt
+from sgbt.cli.training_view import TrainingView
+from sgbt.data import Split, TextDataset
+from sgbt.errors import TrainingError
+from sgbt.files import atomic_write
+from sgbt.models import BiLSTM, TextClassifier, TextCNN
+from sgbt.training import OBJECTIVES, Objective, TrainingConfig, preset_for, preset_named, train
+from sgbt.training.config import read_toml, with_options
+
+MODELS = {"cnn": TextCNN, "bilstm": BiLSTM}
+console = Console(highlight=False)
+
+
+def train_(
+    data: opt.Data,
+    out: Annotated[Path, typer.Option(help="Folder for the run; the same command resumes it.")],
+    model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "cnn",
+    objective: Annotated[str, typer.Option(help=f"One of {', '.join(OBJECTIVES)}.")] = "sgbt",
+    text: opt.TextColumn = None,
+    label: opt.LabelColumn = None,
+    epochs: Annotated[int | None, typer.Option(help="At most this many epochs.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    beta: Annotated[float | None, typer.Option(help="Weight of the growth penalty L_GBM.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Weight of the curvature penalty L_SGBT.")] = None,
+    preset: Annotated[str | None, typer.Option(help="Named settings, such as paper-cnn-imdb.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file with tables training, model, objective.")] = None,
+    substitutions: opt.Substitutions = "auto",
+    vectors: opt.Vectors = "glove",
+    limit: Annotated[int | None, typer.Option(help="Train on this many texts only.")] = None,
+    test: Annotated[bool, typer.Option("--test", help="At the end, measure accuracy on the test split, once.")] = False,
+    threads: Annotated[int | None, typer.Option(help="Processor threads to use.")] = None,
+    drop_empty: opt.DropEmpty = False,
+    encoding: opt.Encoding = "utf-8",
+    data_home: opt.DataHome = None,
+) -> None:
+    """Train a classifier; progress is shown, every step is logged, and an interrupted run goes on where it stood."""
+    if threads:
+        torch.set_num_threads(threads)
+    tables = read_toml(config) if config else {}
+    chosen = _objective(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
+    if model not in MODELS:
+        raise TrainingError(wanted=f"one of {', '.join(MODELS)}", got=repr(model), where="--model")
+    dataset = opt.dataset_of(
+        data, text=text, label=label, data_home=data_home, drop_empty=drop_empty, encoding=encoding
+    )
+    if limit:
+        dataset = _limited(dataset, limit)
+    settings = preset_named(preset) if preset else preset_for(model, dataset.name)
+    settings = with_options(settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "training")
+    table_of_vectors = opt.vectors_of(vectors, data_home=data_home)
+    table = opt.table_of(substitutions, table_of_vectors, data_home=data_home)
+    network = MODELS[model](table_of_vectors, classes=dataset.classes, **_model_options(model, tables))
+    console.print(
+        f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by", soft_wrap=True
+    )
+    console.print(f"{model} with objective {chosen}", soft_wrap=True)
+    with TrainingView(console) as view:
+        run = train(
+            network, dataset, objective=chosen, substitutions=table, seed=seed, config=settings, out=out, listener=view
+        )
+    console.print(f"best epoch on dev: {_shown(run.dev)}", soft_wrap=True)
+    if test:
+        console.print(_measured(run.model, dataset.test, out, chosen, settings, seed), soft_wrap=True)
+    console.print(f"saved in {out}", soft_wrap=True)
+
+
+def _objective(name: str, table: dict[str, Any], **given: float | None) -> Objective:
+    if name not in OBJECTIVES:
+        raise TrainingError(wanted=f"one of {', '.join(OBJECTIVES)}", got=repr(name), where="--objective")
+    kind = OBJECTIVES[name]
+    known = {field.name for field in fields(kind)}
+    for option, value in given.items():
+        if value is not None and option not in known:
+            raise TrainingError(wanted=f"an objective with {option}", got=name, remedy="use gbm, sgbt or certified")
+    return with_options(kind(), table | {key: value for key, value in given.items() if value is not None}, "objective")
+
+
+def _model_options(model: str, tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    table = tables.get("model", {})
+    with_options(MODELS[model].Options(), table, "the table model")  # refuses an option that the model does not have
+    return table
+
+
+def _limited(dataset: TextDataset, limit: int) -> TextDataset:
+    return TextDataset(
+        dataset.name, dataset.label_names, dataset.train[:limit], dataset.dev, dataset.test, dataset.duplicates
+    )
+
+
+def _measured(
+    model: TextClassifier, test: Split, out: Path, objective: Objective, settings: TrainingConfig, seed: int
+) -> str:
+    predicted = model.predict(test.texts).probabilities.argmax(axis=1)
+    right = int(np.sum(predicted == test.labels))
+    row: dict[str, Any] = {
+        "clean_accuracy": right / max(len(test), 1),
+        "clean_right": right,
+        "clean_total": len(test),
+        "seed": seed,
+    }
+    row |= {"objective": objective.name, "options": asdict(objective), "config": asdict(settings)}
+    with atomic_write(out / "test.json") as stream:
+        stream.write(json.dumps(row, indent=1).encode())
+    return f"clean accuracy on test: {right:,} of {len(test):,} = {row['clean_accuracy']:.2%}"
+
+
+def _shown(scores: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.2%}" for name, value in scores.items() if name != "score") or "none"

@@ -1,0 +1,84 @@
+"""word2vec binary: a header line, then for every word its name, a space and its numbers as little-endian float32."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import numpy as np
+
+from sgbt.embeddings.block import BLOCK_BYTES, Block, Wanted, check_finite
+from sgbt.embeddings.header import Header, header_of
+from sgbt.errors import EmbeddingError
+
+LONGEST_WORD = 4096
+"""A name longer than this means that the file is not what its header says."""
+
+
+def read_binary(stream: BinaryIO, *, where: str, wanted: Wanted) -> Iterator[Block]:
+    """Yield the wanted words of a word2vec .bin file block by block."""
+    header = header_of(stream.readline(LONGEST_WORD))
+    if header is None:
+        raise EmbeddingError(
+            wanted="a first line with the number of words and the width of a vector",
+            got="something else",
+            where=where,
+            remedy="give a word2vec .bin file",
+        )
+    done, buffer = 0, b""
+    while done < header.words:
+        chunk = stream.read(BLOCK_BYTES)
+        buffer += chunk
+        names, payload, used = _whole_records(buffer, header, most=header.words - done)
+        if not names and (not chunk or len(buffer) > LONGEST_WORD + 4 * header.width):
+            header.check_count(done, where)
+        buffer = buffer[used:]
+        yield _block(names, payload, header=header, first=done, where=where, wanted=wanted)
+        done += len(names)
+    surplus = (buffer + stream.read(LONGEST_WORD)).strip()
+    if surplus:
+        raise EmbeddingError(
+            wanted=f"{header.words} vectors of width {header.width}, as the header says",
+            got="more bytes after them",
+            where=where,
+            remedy="the header disagrees with the content: fetch the file again",
+        )
+
+
+def _whole_records(buffer: bytes, header: Header, *, most: int) -> tuple[list[bytes], list[bytes], int]:
+    """The names and numbers of all records that `buffer` holds completely, and how many bytes they take."""
+    names: list[bytes] = []
+    payload: list[bytes] = []
+    size, used = 4 * header.width, 0
+    while len(names) < most:
+        space = buffer.find(b" ", used, used + LONGEST_WORD)
+        end = space + 1 + size
+        if space < 0 or end > len(buffer):
+            break
+        names.append(buffer[used:space].lstrip(b"\n"))
+        payload.append(buffer[space + 1 : end])
+        used = end
+    return names, payload, used
+
+
+def _block(
+    names: list[bytes], payload: list[bytes], *, header: Header, first: int, where: str, wanted: Wanted
+) -> Block:
+    words: list[str] = []
+    kept: list[int] = []
+    for record, name in enumerate(names):
+        try:
+            word = name.decode()
+        except UnicodeDecodeError as problem:
+            raise EmbeddingError(
+                wanted="words in UTF-8",
+                got=repr(name[:40]),
+                where=f"{where}, record {first + record + 1}",
+                remedy="the width in the header is wrong, or the file is in another encoding",
+            ) from problem
+        if word and "\n" not in word and wanted(word):
+            words.append(word)
+            kept.append(record)
+    numbers = np.frombuffer(b"".join(payload[record] for record in kept), dtype="<f4").astype(np.float32, copy=False)
+    block = Block(words, numbers.reshape(len(words), header.width))
+    return check_finite(block, lambda row: f"{where}, record {first + kept[row] + 1}")

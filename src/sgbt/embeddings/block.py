@@ -1,0 +1,61 @@
+"""What every loader yields: a block of words with their vectors, small enough to hold several of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgbt.errors import EmbeddingError
+
+BLOCK_BYTES = 1 << 22
+"""How much of a file is read at a time."""
+
+Wanted = Callable[[str], bool]
+"""Tells whether a word's vector is to be kept."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Words of a file in their order, and their vectors, float32 [words, width]."""
+
+    words: list[str]
+    vectors: NDArray[np.float32]
+
+
+def wants(words: Collection[str] | None) -> Wanted:
+    """Membership in `words`; every word is wanted when there is no such set."""
+    if words is None:
+        return lambda _: True
+    return frozenset(words).__contains__
+
+
+def first_occurrences(blocks: Iterator[Block]) -> Iterator[Block]:
+    """The same blocks without words that came before: the first vector of a word counts, as in the common tools."""
+    seen: set[str] = set()
+    for block in blocks:
+        kept = []
+        for row, word in enumerate(block.words):
+            if word not in seen:
+                seen.add(word)
+                kept.append(row)
+        if len(kept) == len(block.words):
+            yield block
+        else:
+            yield Block([block.words[row] for row in kept], block.vectors[kept])
+
+
+def check_finite(block: Block, where: Callable[[int], str]) -> Block:
+    """The block itself if all its numbers are finite; `where` names the place of a row."""
+    bad = ~np.isfinite(block.vectors).all(axis=1)
+    if bad.any():
+        row = int(bad.argmax())
+        raise EmbeddingError(
+            wanted="finite numbers",
+            got=f"NaN or infinity in the vector of {block.words[row]!r}",
+            where=where(row),
+            remedy="remove that entry or fetch the file again",
+        )
+    return block

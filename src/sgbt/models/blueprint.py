@@ -1,0 +1,52 @@
+"""A model as plain data: what to write into a folder so that the same model can be built again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from sgbt.errors import ModelError
+from sgbt.models.bilstm import BiLSTM, BiLSTMConfig
+from sgbt.models.cnn import CNNConfig, TextCNN
+from sgbt.models.embedding import WordEmbedding
+from sgbt.models.two_channel import TwoChannel
+
+Model = TextCNN | BiLSTM | TwoChannel
+
+
+def blueprint(model: Model) -> dict[str, Any]:
+    """The kind of a model, its options and the sizes of its embedding, as JSON values."""
+    if isinstance(model, TwoChannel):
+        return {"kind": model.kind, "words": blueprint(model.words), "codes": blueprint(model.codes)}
+    rows, width = model.embedding.weight.shape
+    encoded = None if model.embedding.codes is None else len(model.embedding.codes)
+    return {"kind": model.kind, "rows": rows, "width": width, "encoded": encoded, "options": asdict(model.config)}
+
+
+def build(plan: dict[str, Any]) -> Model:
+    """A model of that blueprint, with weights still to be filled in."""
+    try:
+        if plan["kind"] == TwoChannel.kind:
+            words, codes = build(plan["words"]), build(plan["codes"])
+            if isinstance(words, TwoChannel) or isinstance(codes, TwoChannel):
+                raise TypeError("a channel cannot have channels")
+            return TwoChannel(words, codes)
+        make, config = {"cnn": (TextCNN, CNNConfig), "bilstm": (BiLSTM, BiLSTMConfig)}[plan["kind"]]
+        options = config(**plan["options"])
+        return make(embedding_of(plan, options), options)
+    except (KeyError, TypeError) as problem:
+        raise ModelError(
+            wanted="a model description that sgbt wrote", got=f"one with a fault at {problem}", where="config.json"
+        ) from problem
+
+
+def embedding_of(plan: dict[str, Any], options: CNNConfig | BiLSTMConfig) -> WordEmbedding:
+    """An empty embedding of the planned size."""
+    return WordEmbedding(
+        torch.zeros(plan["rows"], plan["width"]),
+        trainable=options.trainable_embedding,
+        projection=options.projection,
+        codes=None if plan["encoded"] is None else torch.zeros(plan["encoded"], dtype=torch.int64),
+    )

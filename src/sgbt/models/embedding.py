@@ -1,0 +1,89 @@
+"""WordEmbedding: ids to vectors, with the padding row always zero."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sgbt.bounds import Interval
+from sgbt.embeddings import EmbeddingTable
+from sgbt.errors import ModelError
+from sgbt.lexicon import Vocabulary
+from sgbt.lexicon.vocabulary import PADDING
+
+
+class WordEmbedding(nn.Module):
+    """A vector for every id, frozen by default, with an optional projection that all words share.
+
+    The padding id is zero whatever was trained: padding never carries a signal, and never receives a gradient. With
+    `codes`, an id is first replaced by its code: words that share a code are one word to everything above.
+    """
+
+    weight: nn.Parameter
+    codes: Tensor | None
+
+    def __init__(
+        self,
+        matrix: Tensor,
+        *,
+        trainable: bool = False,
+        projection: int | None = None,
+        codes: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(matrix.clone(), requires_grad=trainable)
+        self.projection = nn.Linear(matrix.shape[1], projection) if projection else None
+        self.register_buffer("codes", codes)
+        self._box: Interval | None = None
+        self.source: EmbeddingTable | None = None
+
+    @staticmethod
+    def of(table: EmbeddingTable, *, trainable: bool = False, projection: int | None = None) -> WordEmbedding:
+        """An embedding of a table's width, still without words: training gives it those of its vocabulary (`adopt`)."""
+        embedding = WordEmbedding(matrix_of(table, Vocabulary(())), trainable=trainable, projection=projection)
+        embedding.source = table
+        return embedding
+
+    def adopt(self, vocabulary: Vocabulary) -> None:
+        """Take the vectors of another vocabulary's words from the same table."""
+        if self.source is None:
+            raise ModelError(
+                wanted="an embedding made of an EmbeddingTable",
+                got="one made of a matrix",
+                remedy="pass its vocabulary",
+            )
+        self.weight = nn.Parameter(matrix_of(self.source, vocabulary).to(self.weight), self.weight.requires_grad)
+        self._box = None
+
+    @property
+    def width(self) -> int:
+        """The numbers per word that the layers above see."""
+        return self.projection.out_features if self.projection is not None else self.weight.shape[1]
+
+    def encode(self, ids: Tensor) -> Tensor:
+        """The codes of ids, which are the ids themselves where there are no codes."""
+        return ids if self.codes is None else self.codes[ids]
+
+    def forward(self, codes: Tensor) -> Tensor:
+        """The vectors of codes of any shape, along a new last axis."""
+        vectors = nn.functional.embedding(codes, self.weight)
+        if self.projection is not None:
+            vectors = self.projection(vectors)
+        return vectors * (codes != PADDING).unsqueeze(-1).to(vectors.dtype)
+
+    def box(self) -> Interval:
+        """A box that contains the vector of every word there is: proven, whatever text is read.
+
+        Of a frozen table it is found once; of a trainable one, and through a projection, it carries gradients.
+        """
+        if self.weight.requires_grad or self._box is None or self._box.lower.device != self.weight.device:
+            self._box = Interval.hull(self.weight)
+        return self._box if self.projection is None else self._box.affine(self.projection.weight, self.projection.bias)
+
+
+def matrix_of(table: EmbeddingTable, vocabulary: Vocabulary, *, seed: int = 0) -> Tensor:
+    """One row per id: zero for padding, the table's mean vector for unknown words, and each word's own vector."""
+    rows = torch.from_numpy(table.matrix(vocabulary.words, seed=seed))
+    mean = torch.from_numpy(np.asarray(table.vectors).mean(axis=0, keepdims=True))
+    return torch.cat([torch.zeros(1, table.width), mean, rows])

@@ -1,0 +1,164 @@
+"""A trained classifier as a folder: safe to load, complete without its training data, and never half-written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+
+from sgbt import __version__
+from sgbt.data import Tokenizer
+from sgbt.errors import ModelError
+from sgbt.files import atomic_write
+from sgbt.lexicon import SubstitutionTable, Vocabulary
+from sgbt.models.blueprint import Model, blueprint, build
+from sgbt.models.classifier import TextClassifier
+
+FORMAT = 1
+CONFIG, WEIGHTS, VOCABULARY, TABLE = "config.json", "model.safetensors", "vocabulary.json", "substitutions.json.gz"
+
+
+def save_classifier(classifier: TextClassifier, folder: str | Path, *, training: dict[str, Any] | None = None) -> Path:
+    """Write the classifier; `config.json` comes last, so a folder that has one is complete.
+
+    `training` is kept as a note on how the model came about; nothing reads it back.
+    """
+    folder = Path(folder)
+    (folder / CONFIG).unlink(missing_ok=True)
+    classifier.vocabulary.save(folder / VOCABULARY)
+    if classifier.table is not None:
+        classifier.table.to_json(folder / TABLE)
+    save_tensors(weights_of(classifier.model), folder / WEIGHTS)
+    config = {
+        "format": FORMAT,
+        "sgbt": __version__,
+        "model": blueprint(classifier.model),
+        "weights": weights_hash(classifier.model),
+        "label_names": classifier.label_names,
+        "max_length": classifier.max_length,
+        "tokenizer": classifier.tokenizer.pattern,
+        "substitutions": None if classifier.table is None else classifier.table.hash,
+        "training": training or {},
+    }
+    with atomic_write(folder / CONFIG) as stream:
+        stream.write(json.dumps(config, indent=1, ensure_ascii=False).encode())
+    return folder
+
+
+def load_classifier(folder: str | Path) -> TextClassifier:
+    """Read what `save_classifier` wrote. Nothing in the folder is ever executed or unpickled."""
+    folder = Path(folder)
+    config = _read_config(folder)
+    vocabulary = Vocabulary.load(_present(folder / VOCABULARY))
+    table = None
+    if config["substitutions"] is not None:
+        table = SubstitutionTable.from_json(_present(folder / TABLE))
+        _agree("the substitution table", config["substitutions"], table.hash, folder)
+    model = build(config["model"])
+    _fill(model, _present(folder / WEIGHTS))
+    _agree("the weights", config["weights"], weights_hash(model), folder)
+    return TextClassifier(
+        model=model.eval(),
+        vocabulary=vocabulary,
+        label_names=tuple(config["label_names"]),
+        table=table,
+        max_length=config["max_length"],
+        tokenizer=Tokenizer(config["tokenizer"]),
+    )
+
+
+def weights_of(model: Model) -> dict[str, torch.Tensor]:
+    """Copies of all weights and buffers, on the CPU."""
+    return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in model.state_dict().items()}
+
+
+def weights_hash(model: Model) -> str:
+    """The SHA-256 of all weights by name: it tells models apart, and goes into every certificate."""
+    whole = hashlib.sha256()
+    for name, tensor in sorted(weights_of(model).items()):
+        whole.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        whole.update(tensor.numpy().tobytes())
+    return whole.hexdigest()
+
+
+def save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
+    """Write named tensors in the safetensors format; all or nothing."""
+    with atomic_write(path) as stream:
+        stream.write(safetensors.torch.save(tensors))
+
+
+def load_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """Read named tensors, or say in one sentence why that cannot be."""
+    try:
+        return safetensors.torch.load_file(path)
+    except (safetensors.SafetensorError, OSError) as problem:
+        raise ModelError(
+            wanted="a whole safetensors file",
+            got=f"one that cannot be read ({problem})",
+            where=str(path),
+            remedy="train again",
+        ) from problem
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise ModelError(
+            wanted="the folder of a trained model", got="nothing there", where=str(folder), remedy="see: sgbt train"
+        )
+    try:
+        config: dict[str, Any] = json.loads(_present(folder / CONFIG).read_bytes())
+        version = int(config["format"])
+    except (ValueError, KeyError, TypeError) as problem:
+        raise ModelError(wanted="a config.json that sgbt wrote", got="something else", where=str(folder)) from problem
+    if version > FORMAT:
+        raise ModelError(
+            wanted=f"a model folder of format {FORMAT} or older",
+            got=f"format {version}, written by sgbt {config.get('sgbt', '?')}",
+            where=str(folder),
+            remedy="upgrade sgbt",
+        )
+    missing = {"model", "weights", "label_names", "max_length", "tokenizer", "substitutions"} - set(config)
+    if missing:
+        raise ModelError(wanted=f"{', '.join(sorted(missing))} in config.json", got="none", where=str(folder))
+    return config
+
+
+def _present(path: Path) -> Path:
+    if not path.is_file():
+        raise ModelError(
+            wanted=f"the file {path.name}",
+            got="none",
+            where=str(path.parent),
+            remedy="finish training, or copy the whole folder",
+        )
+    return path
+
+
+def _agree(what: str, expected: str, actual: str, folder: Path) -> None:
+    if expected != actual:
+        raise ModelError(
+            wanted=f"{what} with hash {expected[:12]}",
+            got=f"hash {actual[:12]}",
+            where=str(folder),
+            remedy="copy the whole folder again",
+        )
+
+
+def _fill(model: Model, path: Path) -> None:
+    stored, wanted = load_tensors(path), model.state_dict()
+    if set(stored) != set(wanted):
+        odd = sorted(set(stored) ^ set(wanted))
+        raise ModelError(
+            wanted="the weights that config.json describes", got=f"a difference at {odd[0]}", where=str(path)
+        )
+    for name, tensor in stored.items():
+        if tensor.shape != wanted[name].shape:
+            raise ModelError(
+                wanted=f"{name} of shape {tuple(wanted[name].shape)}", got=str(tuple(tensor.shape)), where=str(path)
+            )
+    model.load_state_dict(stored)

@@ -1,0 +1,75 @@
+"""certified: the road to the highest certified accuracy, every part switchable.
+
+Interval worst-case training (`IBP`) plus the growth-bound penalties plus substitutes drawn together in a trainable
+embedding, and the option of a second channel over invariant codes, which no substitution can touch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+
+from sgbt.errors import TrainingError
+from sgbt.lexicon.codes import code_matrix, invariant_codes
+from sgbt.models import BiLSTM, Model, TextCNN, TwoChannel, WordEmbedding
+from sgbt.training.closeness import KINDS, closeness
+from sgbt.training.ibp import IBP
+from sgbt.training.objective import Corpus, Parts, Reference, Step
+from sgbt.training.penalties import Normaliser
+
+
+@dataclass(frozen=True)
+class Certified(IBP):
+    """IBP + beta L_GBM + gamma L_SGBT + substitutes drawn together (+ a code channel)."""
+
+    name: ClassVar[str] = "certified"
+
+    beta: float = 0.01
+    gamma: float = 0.01
+    drawn_together: float = 0.1
+    closeness: str = "interval"
+    code_channel: bool = False
+    normalisation: str = "initial"
+    domain: str = "proven"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.closeness not in KINDS:
+            raise TrainingError(wanted=f"one of {', '.join(KINDS)}", got=repr(self.closeness), where="closeness")
+        self.normaliser  # noqa: B018 - building it checks the options
+
+    @property
+    def normaliser(self) -> Normaliser:
+        """How the penalties are scaled, and where they hold."""
+        return Normaliser(self.normalisation, self.domain)
+
+    def prepare(self, model: Model, corpus: Corpus) -> Model:
+        """Add the channel over codes, of the same kind as the channel over words, with a trainable embedding."""
+        if not self.code_channel or isinstance(model, TwoChannel):
+            return model
+        assert corpus.table is not None
+        codes = invariant_codes(corpus.vocabulary, corpus.table, corpus.counts)
+        weights = np.array([0, 0, *(corpus.counts.get(word, 0) for word in corpus.vocabulary.words)], dtype=float)
+        matrix = code_matrix(model.embedding.weight.detach().numpy(), codes, weights)
+        matrix[0] = 0
+        embedding = WordEmbedding(torch.from_numpy(matrix), trainable=True, codes=torch.from_numpy(codes))
+        if isinstance(model, TextCNN):
+            return TwoChannel(model, TextCNN(embedding, model.config, trainable_embedding=True, projection=None))
+        return TwoChannel(model, BiLSTM(embedding, model.config, trainable_embedding=True, projection=None))
+
+    def start(self, model: Model, step: Step | None = None) -> dict[str, float]:
+        """The penalties' totals at initialisation."""
+        return self.normaliser.start(model, step)
+
+    def parts(self, model: Model, step: Step, reference: Reference) -> Parts:
+        """All parts that are switched on."""
+        parts = super().parts(model, step, reference)
+        if self.beta or self.gamma:
+            parts |= self.normaliser.parts(model, step, reference, beta=self.beta, gamma=self.gamma)
+        channel = model.words if isinstance(model, TwoChannel) else model
+        if self.drawn_together and (channel.config.trainable_embedding or channel.config.projection):
+            parts["drawn_together"] = self.drawn_together * closeness(model, step, self.closeness)
+        return parts

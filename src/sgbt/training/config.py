@@ -1,0 +1,82 @@
+"""How training runs: the paper's Tables 2 and 3 as named presets, and a TOML file for everything."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from sgbt.errors import TrainingError
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig:
+    """The protocol that all objectives share."""
+
+    epochs: int = 20
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    max_length: int = 512
+    patience: int = 3
+    """Epochs without a better dev score before training stops; the best epoch's weights are kept."""
+    clip: float = 5.0
+    rare: int = 10
+    """A word without a vector enters the vocabulary when train has it this often; a rarer one is read as unknown."""
+    checkpoint_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "max_length", "patience"):
+            if getattr(self, name) < 1:
+                raise TrainingError(wanted=f"{name} of at least 1", got=str(getattr(self, name)))
+        for name in ("learning_rate", "clip"):
+            if not getattr(self, name) > 0:
+                raise TrainingError(wanted=f"{name} above 0", got=str(getattr(self, name)))
+        if self.weight_decay < 0:
+            raise TrainingError(wanted="weight_decay of at least 0", got=str(self.weight_decay))
+
+
+PRESETS: dict[str, TrainingConfig] = {
+    "paper-bilstm-imdb": TrainingConfig(learning_rate=1e-3, max_length=512),
+    "paper-bilstm-yahoo": TrainingConfig(learning_rate=1e-3, max_length=256),
+    "paper-cnn-imdb": TrainingConfig(learning_rate=1e-4, max_length=512, epochs=40),
+    "paper-cnn-yahoo": TrainingConfig(learning_rate=1e-4, max_length=256, epochs=40),
+}
+"""Optimiser, rates and lengths of the paper's Tables 2 and 3 (hidden and filter sizes are the models' own defaults)."""
+
+
+def preset_for(model: str, dataset: str) -> TrainingConfig:
+    """The paper's settings for a kind of model and a dataset; IMDB's for a dataset the paper does not have."""
+    return PRESETS.get(f"paper-{model}-{'yahoo' if 'yahoo' in dataset else 'imdb'}", TrainingConfig())
+
+
+def preset_named(name: str) -> TrainingConfig:
+    """The preset of that name."""
+    if name not in PRESETS:
+        raise TrainingError(wanted=f"one of {', '.join(PRESETS)}", got=repr(name), where="the option preset")
+    return PRESETS[name]
+
+
+def read_toml(path: Path) -> dict[str, dict[str, Any]]:
+    """Tables `training`, `model` and `objective` of a configuration file."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        reason = (problem.strerror or str(problem)).lower()
+        raise TrainingError(wanted="a configuration file", got=reason, where=str(path)) from problem
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise TrainingError(wanted="a TOML file", got=str(problem), where=str(path)) from problem
+    odd = sorted(set(tables) - {"training", "model", "objective"})
+    if odd:
+        raise TrainingError(wanted="the tables training, model and objective", got=repr(odd[0]), where=str(path))
+    return tables
+
+
+def with_options(value: Any, options: dict[str, Any], where: str) -> Any:
+    """A dataclass value with some fields changed; an unknown field is refused by name."""
+    known = {field.name for field in fields(value)}
+    for name in options:
+        if name not in known:
+            raise TrainingError(wanted=f"one of {', '.join(sorted(known))}", got=repr(name), where=where)
+    return replace(value, **options)

@@ -1,0 +1,58 @@
+"""The log of a run: one JSON line per step with every loss part, and one per epoch with the dev scores."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sgbt.files import atomic_write
+
+FILE = "log.jsonl"
+
+
+@dataclass(slots=True)
+class RunLog:
+    """Rows in memory and, when there is a folder, appended to `log.jsonl` as they come."""
+
+    folder: Path | None
+    rows: list[dict[str, Any]]
+    _unwritten: int = 0
+
+    @staticmethod
+    def resume(folder: Path | None, *, epoch: int, step: int) -> RunLog:
+        """The log up to where the checkpoint stands: rows behind it will be made again, so they are dropped."""
+        rows = (
+            [row for row in read_log(folder) if (row["epoch"], row.get("step", -1)) < (epoch, step)] if folder else []
+        )
+        if folder and (folder / FILE).exists():
+            with atomic_write(folder / FILE) as stream:
+                stream.write("".join(json.dumps(row) + "\n" for row in rows).encode())
+        return RunLog(folder, rows)
+
+    def add(self, **row: Any) -> None:
+        """Append one row; it reaches the disk with the next `flush`."""
+        self.rows.append(row)
+        self._unwritten += 1
+
+    def flush(self) -> None:
+        """Append what is new to the file."""
+        if self.folder and self._unwritten:
+            with (self.folder / FILE).open("a", encoding="utf-8") as stream:
+                stream.write("".join(json.dumps(row) + "\n" for row in self.rows[-self._unwritten :]))
+        self._unwritten = 0
+
+
+def read_log(folder: Path) -> list[dict[str, Any]]:
+    """The rows of a run; a last line that a kill cut short is left out."""
+    path = folder / FILE
+    if not path.is_file():
+        return []
+    rows = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            break
+    return rows

@@ -1,0 +1,77 @@
+"""What is minimised: an objective turns one batch into named loss parts whose sum is the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from sgbt.lexicon import Substitutions, SubstitutionTable, Vocabulary
+from sgbt.models import Model
+
+Parts = dict[str, Tensor]
+Reference = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One batch and where training stands: `epoch` counts finished epochs, with the fraction of the running one."""
+
+    ids: Tensor
+    mask: Tensor
+    labels: Tensor
+    substitutions: Substitutions | None
+    epoch: float
+
+    @property
+    def choices(self) -> Substitutions:
+        """The words allowed at every position, for objectives that need them."""
+        assert self.substitutions is not None, "an objective that needs substitutions got none"
+        return self.substitutions
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What is known of the words before training: never more than train and the substitution table tell."""
+
+    vocabulary: Vocabulary
+    counts: Mapping[str, int]
+    table: SubstitutionTable | None
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Cross-entropy, and whatever a method adds to it.
+
+    An objective is a value: its fields are its hyper-parameters, and what must be remembered from the start of
+    training (`start`) is handed back to it in every step, so that a resumed run goes on exactly.
+    """
+
+    name: ClassVar[str] = "standard"
+    needs_substitutions: ClassVar[bool] = False
+    certifies: ClassVar[bool] = False
+    """Whether the best epoch is chosen by certified rather than by clean accuracy on dev."""
+
+    def prepare(self, model: Model, corpus: Corpus) -> Model:
+        """The model to train: the given one, or one with an encoder or a second channel added."""
+        return model
+
+    def start(self, model: Model, step: Step | None = None) -> dict[str, float]:
+        """Figures fixed before the first step, such as the size of a penalty at initialisation (on the first batch)."""
+        return {}
+
+    def parts(self, model: Model, step: Step, reference: Reference) -> Parts:
+        """The loss by its parts, each with the weight it has in the sum."""
+        return {"cross_entropy": F.cross_entropy(model(step.ids, step.mask), step.labels)}
+
+    def ready(self, epoch: int) -> bool:
+        """Whether the epoch's weights may be chosen as the best: not before schedules have run their course."""
+        return True
+
+
+@dataclass(frozen=True)
+class Standard(Objective):
+    """Cross-entropy alone: the baseline that every other method is compared with."""

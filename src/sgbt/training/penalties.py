@@ -1,0 +1,170 @@
+"""The growth-bound penalties of a whole model: L_GBM and L_SGBT of the paper, summed over its layers.
+
+For a BiLSTM the bounds are those of one cell in each direction (the parameters are shared by all steps); for a TextCNN
+those of every convolution. Both totals are closed forms of the weights, with gradients, so they cost about one
+matrix-vector product.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sgbt.bounds import ConvBounds, LSTMCellBounds, ObservedRange
+from sgbt.bounds.cnn import Pooling
+from sgbt.bounds.domains import Domain
+from sgbt.errors import SgbtWarning, TrainingError
+from sgbt.models import BiLSTM, Model, TextCNN, TwoChannel
+from sgbt.models.bilstm import reversed_within
+from sgbt.training.objective import Reference, Step
+
+NORMALISATIONS = ("initial", "entries", "raw")
+DOMAINS = ("proven", "observed")
+TEXT_LENGTH = 512
+"""Words of the text over which a convolution's totals are summed. They grow with it, which normalising takes away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The sums of all entries of the growth and curvature bounds, and how many entries each has."""
+
+    growth: Tensor
+    curvature: Tensor
+    growth_entries: float
+    curvature_entries: float
+
+
+def totals(model: Model, step: Step | None = None, *, domain: str = "proven") -> Totals:
+    """Both totals over all layers of a model.
+
+    `proven`: words anywhere in the box of the embedding table, |h| <= 1 and the invariant box of the cell state; for a
+    convolution, all reals, as in the paper. `observed`: the ranges that the batch of `step` happens to show, as in the
+    paper's predecessor; they may regularise and can never certify.
+    """
+    sums = [_layer_totals(bounds) for channel in _channels(model) for bounds in _bounds(channel, step, domain)]
+    return Totals(
+        growth=torch.stack([part.growth for part in sums]).sum(),
+        curvature=torch.stack([part.curvature for part in sums]).sum(),
+        growth_entries=sum(part.growth_entries for part in sums),
+        curvature_entries=sum(part.curvature_entries for part in sums),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Normaliser:
+    """How raw totals, which start around 5e3 and 3e5, are brought to the scale of a cross-entropy.
+
+    `initial` divides each by its value at initialisation, so both start at one; `entries` by the number of entries of
+    the bound, so they are mean entries; `raw` leaves them as the paper writes them, and they drown everything else.
+    """
+
+    normalisation: str
+    domain: str
+
+    def __post_init__(self) -> None:
+        for what, value, allowed in (
+            ("normalisation", self.normalisation, NORMALISATIONS),
+            ("domain", self.domain, DOMAINS),
+        ):
+            if value not in allowed:
+                raise TrainingError(wanted=f"one of {', '.join(allowed)}", got=repr(value), where=f"the option {what}")
+
+    def start(self, model: Model, step: Step | None) -> dict[str, float]:
+        """What both totals will be divided by."""
+        if self.normalisation == "raw":
+            return {"growth": 1.0, "curvature": 1.0}
+        with torch.no_grad():
+            found = totals(model, step, domain=self.domain)
+        if self.normalisation == "entries":
+            return {"growth": found.growth_entries, "curvature": found.curvature_entries}
+        return {"growth": float(found.growth), "curvature": float(found.curvature) or 1.0}
+
+    def parts(self, model: Model, step: Step, reference: Reference, *, beta: float, gamma: float) -> dict[str, Tensor]:
+        """beta L_GBM and gamma L_SGBT, normalised; a part with weight zero is left out."""
+        found = totals(model, step, domain=self.domain)
+        parts = {}
+        if beta:
+            parts["growth"] = beta * found.growth / reference["growth"]
+        if gamma:
+            parts["curvature"] = gamma * found.curvature / reference["curvature"]
+        return parts
+
+
+def _channels(model: Model) -> tuple[TextCNN | BiLSTM, ...]:
+    """The channels that read words; a channel over invariant codes cannot be attacked and needs no smoothing."""
+    return (model.words,) if isinstance(model, TwoChannel) else (model,)
+
+
+def _bounds(model: TextCNN | BiLSTM, step: Step | None, domain: str) -> Iterator[ConvBounds | LSTMCellBounds]:
+    seen = _observed(model, step) if domain == "observed" else None
+    if isinstance(model, TextCNN):
+        pooling: Pooling = "average" if model.config.pooling == "mean" else "max"
+        for layer in model.convolutions:
+            assert isinstance(layer, nn.Conv1d)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SgbtWarning)  # the objective said so once, at the start
+                yield ConvBounds.of(
+                    layer,
+                    length=TEXT_LENGTH,
+                    activation=model.config.activation,
+                    pooling=pooling,
+                    inputs=seen[0].inputs if seen else None,
+                )
+        return
+    box = model.embedding.box()
+    for direction, lstm in enumerate((model.forwards, model.backwards)):
+        if seen:
+            ranges = seen[direction]
+            yield LSTMCellBounds.of(lstm, inputs=ranges.inputs, hidden=ranges.hidden, cell_state=ranges.cell)
+        else:
+            yield LSTMCellBounds.of(lstm, inputs=box)
+
+
+def _layer_totals(bounds: ConvBounds | LSTMCellBounds) -> Totals:
+    return Totals(
+        growth=bounds.growth.total(),
+        curvature=bounds.curvature.total(),
+        growth_entries=float(math.prod(bounds.growth.shape)),
+        curvature_entries=float(math.prod(bounds.curvature.shape)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranges:
+    """What one direction of a layer saw in a batch."""
+
+    inputs: Domain
+    hidden: Domain | None = None
+    cell: Domain | None = None
+
+
+@torch.no_grad()  # ranges are data: they say where the penalty is taken, and are not themselves trained
+def _observed(model: TextCNN | BiLSTM, step: Step | None) -> list[_Ranges]:
+    if step is None:
+        raise TrainingError(wanted="a batch to observe ranges on", got="none", where="the domain 'observed'")
+    vectors = model.embedding(model.embedding.encode(step.ids))
+    words = ObservedRange.of(vectors[step.mask])
+    if isinstance(model, TextCNN):
+        return [_Ranges(words)]
+    lengths = step.mask.sum(dim=1).clamp(min=1)
+    return [
+        _Ranges(words, *_observed_states(lstm, read, lengths))
+        for lstm, read in ((model.forwards, vectors), (model.backwards, reversed_within(vectors, lengths)))
+    ]
+
+
+def _observed_states(lstm: nn.LSTM, vectors: Tensor, lengths: Tensor) -> tuple[ObservedRange, ObservedRange]:
+    """The ranges of (h, c) before each real word, read step by step because an LSTM layer does not show its cells."""
+    weights = [lstm.get_parameter(name) for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")]
+    hidden = cell = vectors.new_zeros(len(vectors), lstm.hidden_size)
+    before: list[tuple[Tensor, Tensor]] = []
+    for place in range(vectors.shape[1]):
+        real = place < lengths
+        before.append((hidden[real], cell[real]))
+        hidden, cell = torch.lstm_cell(vectors[:, place], (hidden, cell), *weights)
+    return ObservedRange.of(torch.cat([h for h, _ in before])), ObservedRange.of(torch.cat([c for _, c in before]))

@@ -1,0 +1,34 @@
+"""sem (Wang et al. 2021, "Natural Language Adversarial Defense through Synonym Encoding").
+
+Synonyms are clustered and every cluster is read as one word, its most frequent one; training is standard. A
+substitution within a cluster changes nothing; one across clusters is what remains to attack.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from sgbt.errors import TrainingError
+from sgbt.lexicon.codes import synonym_codes
+from sgbt.models import Model, TwoChannel
+from sgbt.training.objective import Corpus, Objective
+
+
+@dataclass(frozen=True)
+class SEM(Objective):
+    """Standard training behind a synonym encoder."""
+
+    name: ClassVar[str] = "sem"
+    needs_substitutions: ClassVar[bool] = True
+
+    def prepare(self, model: Model, corpus: Corpus) -> Model:
+        """Put the encoder before the embedding."""
+        if isinstance(model, TwoChannel):
+            raise TrainingError(wanted="a model with one channel", got="two channels", where="the objective sem")
+        assert corpus.table is not None
+        codes = synonym_codes(corpus.vocabulary, corpus.table, corpus.counts)
+        model.embedding.codes = torch.from_numpy(codes)
+        return model

@@ -1,0 +1,157 @@
+"""train: a model, a dataset and an objective in; a classifier with its best dev weights out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from sgbt.data import Split, TextDataset, Tokenizer
+from sgbt.errors import TrainingError
+from sgbt.files import make_folder
+from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
+from sgbt.models import BiLSTM, Model, TextClassifier, TextCNN, save_classifier
+from sgbt.models.blueprint import blueprint
+from sgbt.training.config import TrainingConfig, preset_for
+from sgbt.training.log import RunLog
+from sgbt.training.loop import Examples, Listener, Trainer, Unheard
+from sgbt.training.objective import Corpus, Objective, Standard
+from sgbt.training.plot import plot_log
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished training run: the classifier with the best weights, and every step's loss parts."""
+
+    model: TextClassifier
+    log: RunLog
+    folder: Path | None
+
+    @property
+    def dev(self) -> dict[str, float]:
+        """The scores of the chosen epoch on dev."""
+        chosen = [row["dev"] for row in self.log.rows if row.get("best")]
+        return chosen[-1] if chosen else {}
+
+
+def train(
+    model: TextCNN | BiLSTM,
+    dataset: TextDataset,
+    *,
+    objective: Objective | None = None,
+    substitutions: SubstitutionTable | None = None,
+    seed: int = 0,
+    config: TrainingConfig | None = None,
+    vocabulary: Vocabulary | None = None,
+    out: str | Path | None = None,
+    listener: Listener | None = None,
+) -> Run:
+    """Train `model` on the train split, choosing the epoch on dev; the test split is never looked at.
+
+    Weights are drawn afresh from `seed`: the same seed gives the same result on one machine. The vocabulary is made
+    from train: words that have a vector or are frequent, and all substitutes that have a vector; a model whose
+    embedding was not made of a table of vectors brings its own `vocabulary`. With `out`, the run is written there as it
+    goes, and the same call resumes it after any interruption.
+    """
+    objective, tokenizer = objective or Standard(), Tokenizer()
+    config = config or preset_for(model.kind, dataset.name)
+    if objective.needs_substitutions and substitutions is None:
+        raise TrainingError(
+            wanted=f"a substitution table for the objective {objective.name}", got="none", remedy="pass substitutions="
+        )
+    folder = Path(out) if out else None
+    if folder:
+        make_folder(folder)
+    tokens = dataset.train.tokenised(tokenizer)
+    counts = tokens.counts()
+    vocabulary = vocabulary or _vocabulary(model, counts, substitutions, config)
+    _fresh(model, seed)
+    prepared = objective.prepare(model, Corpus(vocabulary, counts, substitutions))
+    index = SubstitutionIndex.build(substitutions, vocabulary) if substitutions is not None else None
+    trainer = Trainer(
+        model=prepared,
+        objective=objective,
+        config=config,
+        seed=seed,
+        train=_examples(dataset.train, tokenizer, vocabulary, config, index),
+        dev=_examples(dataset.dev, tokenizer, vocabulary, config, index),
+        folder=folder,
+        settings=_settings(prepared, dataset, objective, substitutions, seed, config, vocabulary),
+        listener=listener or Unheard(),
+    )
+    log = trainer.run()
+    classifier = TextClassifier(
+        prepared.eval(), vocabulary, dataset.label_names, substitutions, config.max_length, tokenizer
+    )
+    run = Run(classifier, log, folder)
+    if folder:
+        save_classifier(classifier, folder, training=_note(dataset, objective, seed, config, run.dev))
+        plot_log(log.rows, folder / "training.png")
+    return run
+
+
+def _vocabulary(
+    model: TextCNN | BiLSTM, counts: Counter[str], table: SubstitutionTable | None, config: TrainingConfig
+) -> Vocabulary:
+    source = model.embedding.source
+    if source is None:
+        raise TrainingError(
+            wanted="the vocabulary of the model's embedding", got="none", where="train", remedy="pass vocabulary="
+        )
+    kept = {word: count for word, count in counts.items() if source.row_of(word) is not None or count >= config.rare}
+    vocabulary = Vocabulary.build(kept, table=table, vectors=source)
+    model.embedding.adopt(vocabulary)
+    return vocabulary
+
+
+def _fresh(model: nn.Module, seed: int) -> None:
+    torch.manual_seed(seed)
+    for layer in model.modules():
+        reset = getattr(layer, "reset_parameters", None)
+        if callable(reset):
+            reset()
+
+
+def _examples(
+    split: Split, tokenizer: Tokenizer, vocabulary: Vocabulary, config: TrainingConfig, index: SubstitutionIndex | None
+) -> Examples:
+    tokens = split.tokenised(tokenizer)
+    numbers = vocabulary.ids_of(tokens.types) if index is None else index.rows_of(tokens.types)
+    rows = tokens.as_ids_of(numbers).cut(config.max_length)
+    return Examples(rows, split.labels, len(vocabulary), index)
+
+
+def _note(
+    dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig, dev: dict[str, float]
+) -> dict[str, Any]:
+    return {
+        "dataset": dataset.name,
+        "dataset_hash": dataset.hash,
+        "objective": objective.name,
+        "objective_options": asdict(objective),
+        "seed": seed,
+        "config": asdict(config),
+        "dev": dev,
+    }
+
+
+def _settings(
+    model: Model,
+    dataset: TextDataset,
+    objective: Objective,
+    table: SubstitutionTable | None,
+    seed: int,
+    config: TrainingConfig,
+    vocabulary: Vocabulary,
+) -> str:
+    """One hash of all that determines the result: a checkpoint is continued only where it agrees."""
+    note = _note(dataset, objective, seed, config, {})
+    note["config"] = {key: value for key, value in note["config"].items() if key != "checkpoint_seconds"}
+    parts = [note, blueprint(model), vocabulary.hash, table.hash if table else None]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from sgbt.errors import LexiconError
+from sgbt.lexicon import SubstitutionTable, WordNet, read_wordnet, wordnet_synonyms
+
+
+@pytest.fixture
+def wordnet(small_wordnet: Path, monkeypatch: pytest.MonkeyPatch) -> WordNet:
+    located = SimpleNamespace(paths=(small_wordnet,))
+    monkeypatch.setattr("sgbt.lexicon.wordnet.get", lambda name, *, data_home: located)
+    return read_wordnet(small_wordnet)
+
+
+def test_senses_and_opposites(wordnet: WordNet) -> None:
+    assert wordnet.senses["n"]["film"] == (1000, 1001, 1002)
+    assert wordnet.members["a"][1001] == ("bad", "spoiled"), "markers such as (p) are not part of a word"
+    assert wordnet.opposites["a"] == (("bad", "good"), ("good", "bad"))
+    assert wordnet.parts_of_speech("good") == ("a", "r")
+    assert wordnet.parts_of_speech("unheard") == ()
+
+
+def test_base_forms(wordnet: WordNet) -> None:
+    assert wordnet.bases("movies", "n") == ("movie",)
+    assert wordnet.bases("loved", "v") == ("love",)
+    assert wordnet.bases("hating", "v") == ("hate",)
+    assert wordnet.bases("better", "a") == ("good",), "irregular forms come from the exception list"
+    assert wordnet.bases("larger", "a") == ("large",)
+    assert wordnet.bases("unheard", "n") == ()
+
+
+def test_synonyms_by_part_of_speech(wordnet: WordNet) -> None:
+    assert wordnet_synonyms("film", "n") == ("movie", "cinema"), "best sense first, single words only"
+    assert wordnet_synonyms("films", "n", wordnet=wordnet) == ("movie", "cinema")
+    assert wordnet_synonyms("loved", "v") == ("adore", "jazz")
+    assert wordnet_synonyms("film", "v") == ()
+    with pytest.raises(LexiconError, match="one of n, v, a, r, got 'noun'"):
+        wordnet_synonyms("film", "noun")
+
+
+def test_a_table_of_synonyms(wordnet: WordNet) -> None:
+    table = SubstitutionTable.wordnet(["films", "good", "bad", "unheard", "Film"])
+    assert dict(table.entries) == {"films": ("movie", "cinema"), "good": ("well",), "bad": ("spoiled",)}
+    everything = SubstitutionTable.wordnet()
+    assert everything.substitutes("movie") == ("film",)
+    assert "moving_picture" not in everything
+    assert "moving_picture" not in everything.substitutes("film")
+
+
+def test_bad_folders_get_one_clear_sentence(small_wordnet: Path, tmp_path: Path) -> None:
+    with pytest.raises(LexiconError, match="WordNet's database files, got no such file"):
+        read_wordnet(tmp_path / "absent")
+    (small_wordnet / "data.verb").write_text("not a database line\n")
+    with pytest.raises(LexiconError, match=r"got a line it cannot read in .*; sgbt data get wordnet"):
+        read_wordnet(small_wordnet)
+
+
+@pytest.mark.network
+def test_known_facts_of_the_real_database(real_wordnet: tuple[Path, WordNet]) -> None:
+    _, wordnet = real_wordnet
+    assert sum(map(len, wordnet.members.values())) == 117_659
+    assert {"movie", "picture", "flick"} <= set(wordnet_synonyms("film", "n", wordnet=wordnet))
+    assert {"awful", "dreadful"} <= set(wordnet_synonyms("terrible", "a", wordnet=wordnet))
+    assert ("good", "bad") in wordnet.opposites["a"]
+    assert wordnet.bases("children", "n") == ("child",)
+
+
+@pytest.mark.network
+@pytest.mark.filterwarnings("ignore:The multilingual functions")
+def test_agrees_with_nltk(real_wordnet: tuple[Path, WordNet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, wordnet = real_wordnet
+    nltk = pytest.importorskip("nltk")
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    copy = tmp_path / "nltk_data" / "corpora" / "wordnet"
+    shutil.copytree(folder, copy)
+    for place in (copy.parent.parent, copy.parent, copy):
+        place.chmod(0o755)
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "nltk_data")])
+    try:
+        reader = WordNetCorpusReader(str(copy), None)
+    except PermissionError as problem:
+        pytest.skip(f"NLTK refuses this folder: {problem}")
+    sample = list(wordnet.lemmas())[::997]
+    words = [*sample, "films", "loved", "better", "men", "wolves", "was", "running", "happier", "leaves", "axes", "got"]
+    for word in words:
+        for pos in "nvar":
+            assert list(wordnet.bases(word, pos)) == list(dict.fromkeys(reader._morphy(word, pos)))
+            theirs = reader.synsets(word, pos)
+            ours = [sense for base in wordnet.bases(word, pos) for sense in wordnet.senses[pos][base]]
+            assert ours == [synset.offset() for synset in theirs]
+            for synset in theirs:
+                lemmas = tuple(dict.fromkeys(lemma.name().lower() for lemma in synset.lemmas()))
+                assert wordnet.members[pos][synset.offset()] == lemmas
+                for lemma in synset.lemmas():
+                    for opposite in lemma.antonyms():
+                        assert (lemma.name().lower(), opposite.name().lower()) in wordnet.opposites[pos]
