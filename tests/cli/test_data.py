@@ -19,11 +19,9 @@ Offer = Callable[..., None]
 
 @pytest.fixture
 def offer(monkeypatch: pytest.MonkeyPatch) -> Offer:
-    """Make `thing` from the given sources the only resource."""
+    """Make the given sources the providers of a resource `thing`."""
 
     def put(*sources: Source, known: bool = True) -> None:
-        for name in list(CATALOGUE):
-            monkeypatch.delitem(CATALOGUE, name)
         monkeypatch.setitem(CATALOGUE, "thing", thing(*sources, known=known))
 
     return put
