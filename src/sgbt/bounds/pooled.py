@@ -21,6 +21,7 @@ from sgbt.bounds.curvature import CurvatureBound
 from sgbt.bounds.filters import Filters
 from sgbt.bounds.growth import GrowthBound
 from sgbt.bounds.interval import Interval, greater
+from sgbt.bounds.running_maxima import sum_of_running_maxima
 from sgbt.bounds.windows import Windows
 
 MAX_POOLING_OBSTACLE = (
@@ -61,9 +62,20 @@ class MaxPooledGrowth(PooledGrowth):
     """M_ij = max over windows t of sup |phi'(z_it)| |W_{i,f(j),p(j)-t}|; factorised: the two maxima apart."""
 
     def total(self) -> Tensor:
-        """sum_i sup |phi'| sum_j max_t |W_ij|, words grouped by the taps that reach them: O(filters d0 k^2)."""
-        reach = [(w.stop - w.start) * strongest.sum(1) for w, strongest in self._strongest()]
-        return (self._steepest() * torch.stack(reach).sum(0)).sum()
+        """sum_i sup |phi'| sum_j max_t |W_ij|, words grouped by the taps that reach them: O(filters d0 k)."""
+        count = self.windows.kernel
+        first, last = [0.0] * count, [0.0] * count
+        for words, among in self.windows.groups():
+            if among.start == 0:
+                first[among.stop - 1] += words.stop - words.start
+            elif among.stop == count:
+                last[among.start] += words.stop - words.start
+            else:  # a text shorter than two kernels has words that only middle taps read
+                return (self._steepest() * self._reach_of_short_text()).sum()
+        return (self._steepest() * sum_of_running_maxima(self.filters.magnitudes, first, last)).sum()
+
+    def _reach_of_short_text(self) -> Tensor:
+        return torch.stack([(w.stop - w.start) * strongest.sum(1) for w, strongest in self._strongest()]).sum(0)
 
     def _strongest(self) -> list[tuple[slice, Tensor]]:
         """For each run of words, the greatest |weight| (d, d0) over the taps that read them.

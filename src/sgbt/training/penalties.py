@@ -42,9 +42,9 @@ class Totals:
 def totals(model: Model, step: Step | None = None, *, domain: str = "proven") -> Totals:
     """Both totals over all layers of a model.
 
-    `proven`: words anywhere in the box of the embedding table, |h| <= 1 and the cell states that `TEXT_LENGTH` words can
-    reach; for a convolution, all reals, as in the paper. `observed`: the ranges that the batch of `step` happens to show, as in the
-    paper's predecessor; they may regularise and can never certify.
+    `proven`: words anywhere in the box of the embedding table, |h| <= 1 and the cell states that `TEXT_LENGTH` words
+    can reach; for a convolution, all reals, as in the paper. `observed`: the ranges that the batch of `step` happens
+    to show, as in the paper's predecessor; they may regularise and can never certify.
     """
     sums = [_layer_totals(bounds) for channel in _channels(model) for bounds in _bounds(channel, step, domain)]
     return Totals(
