@@ -91,9 +91,7 @@ def step_of(texts: list[list[str]], seed: int = 0, *, classes: int = 2, epoch: f
 def all_variants(choices: Substitutions, text: int) -> Tensor:
     """Every id sequence that one text can become, [variants, words]."""
     length = int(choices.mask[text].sum())
-    slots = [
-        choices.ids[text, place][choices.allowed[text, place]].tolist() for place in range(length)
-    ]
+    slots = [choices.ids[text, place][choices.allowed[text, place]].tolist() for place in range(length)]
     return torch.tensor(list(itertools.product(*slots)), dtype=torch.int64).reshape(-1, length)
 
 

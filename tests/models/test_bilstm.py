@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from tests import small
 from torch import Tensor, nn
 
 from sgbt.models import BiLSTM
-from tests import small
 
 
 def textbook(model: BiLSTM, words: Tensor) -> Tensor:

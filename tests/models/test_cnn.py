@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from tests import small
 from torch import Tensor
 
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS
-from tests import small
 
 
 def plain(model: TextCNN, words: Tensor) -> Tensor:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from tests import small
 
 from sgbt.errors import ModelError
 from sgbt.lexicon import Vocabulary
 from sgbt.models import BiLSTM, TextCNN, WordEmbedding
-from tests import small
 
 
 def test_a_frozen_table_gets_no_gradient_and_a_trainable_one_does_except_for_padding() -> None:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
+from tests import small
 
 from sgbt.errors import ModelError, SgbtError
 from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models import TextClassifier, folder, load_classifier, save_classifier, weights_hash
-from tests import small
 
 CODES = torch.tensor([0, 1] + [2 + number // 2 for number in range(len(small.WORDS))])
 MODELS = {
@@ -133,7 +133,9 @@ def test_a_changed_table_and_a_changed_vocabulary(saved: Path) -> None:
     (saved / folder.TABLE).write_bytes(gzip.compress(b"{broken"))
     refused(saved, "wanted")
     small.TABLE.to_json(saved / folder.TABLE)
-    Vocabulary(small.WORDS[::-1]).save(saved / folder.VOCABULARY)  # same size, other numbers: every answer would be wrong
+    Vocabulary(small.WORDS[::-1]).save(
+        saved / folder.VOCABULARY
+    )  # same size, other numbers: every answer would be wrong
     refused(saved, "the vocabulary with hash")
     (saved / folder.VOCABULARY).write_text("[]")
     refused(saved, "a vocabulary that Vocabulary.save wrote")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
+from tests import small
 
 from sgbt.models import BiLSTM, TextCNN
-from tests import small
 
 KINDS = [
     ("cnn", {"pooling": "max"}),

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import small
 
 from sgbt.lexicon import SubstitutionIndex, Substitutions, SubstitutionTable
 from sgbt.models import BiLSTM, TextCNN, TwoChannel, feature_box, worst_case_logits
 from sgbt.models.activations import ACTIVATIONS
-from tests import small
 
 CODES = torch.tensor([0, 1] + [2 + number // 2 for number in range(len(small.WORDS))])
 MODELS = {
-    **{f"cnn-{act}-{pool}": ("cnn", {"activation": act, "pooling": pool}) for act in ACTIVATIONS for pool in ("max", "mean")},
+    **{
+        f"cnn-{act}-{pool}": ("cnn", {"activation": act, "pooling": pool})
+        for act in ACTIVATIONS
+        for pool in ("max", "mean")
+    },
     "cnn-codes": ("cnn", {"codes": CODES}),
     "cnn-projection": ("cnn", {"projection": 3}),
     "bilstm-last": ("bilstm", {"pooling": "last"}),
@@ -75,7 +81,7 @@ def test_another_substitute_or_a_larger_epsilon_never_lowers_it(name: str) -> No
     full = bound(model, step.choices, step.labels)
     assert bool((less <= full + 1e-12).all())
     growing = [bound(model, step.choices, step.labels, epsilon=share) for share in (0.0, 0.3, 0.7, 1.0)]
-    for small_box, large_box in zip(growing, growing[1:], strict=False):
+    for small_box, large_box in itertools.pairwise(growing):
         assert bool((small_box <= large_box + 1e-12).all())
 
 
@@ -85,7 +91,10 @@ def test_padding_and_companions_never_change_it(name: str) -> None:
     texts = small.random_texts(7, 6, 6)
     step = small.step_of(texts, 6)
     together = bound(model, step.choices, step.labels)
-    extra = torch.nn.functional.pad(step.choices.ids, (0, 0, 0, 9)), torch.nn.functional.pad(step.choices.allowed, (0, 0, 0, 9))
+    extra = (
+        torch.nn.functional.pad(step.choices.ids, (0, 0, 0, 9)),
+        torch.nn.functional.pad(step.choices.allowed, (0, 0, 0, 9)),
+    )
     extra[1][..., 0] = True
     assert torch.allclose(bound(model, Substitutions(*extra), step.labels), together, atol=1e-12)
     rubbish = extra[0].clone()

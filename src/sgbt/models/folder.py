@@ -74,9 +74,12 @@ def load_classifier(folder: str | Path) -> TextClassifier:
     model = build(config["model"])
     _fill(model, _present(folder / WEIGHTS))
     _agree("the weights", config["weights"], weights_hash(model), folder)
-    for part in getattr(model, "parts", (model,)):
-        listed = part.embedding.weight if part.embedding.codes is None else part.embedding.codes
-        _same("a vocabulary with one word for each row of the model", len(listed), len(vocabulary), folder)
+    parts: tuple[Any, ...] = getattr(model, "parts", (model,))
+    for part in parts:
+        embedding = getattr(part, "embedding", None)
+        if embedding is not None:
+            listed = embedding.weight if embedding.codes is None else embedding.codes
+            _same("a vocabulary with one word for each row of the model", len(listed), len(vocabulary), folder)
         _same("one name for each class of the model", part.config.classes, len(config["label_names"]), folder)
     return TextClassifier(
         model=model.eval(),
