@@ -102,7 +102,9 @@ def main() -> None:
         table = SubstitutionTable.counter_fit(vectors)
     tokens = reviews.tokenised()
     counts = tokens.counts()
-    vocabulary = Vocabulary.build({word: n for word, n in counts.items() if word in vectors}, table=table, vectors=vectors)
+    vocabulary = Vocabulary.build(
+        {word: n for word, n in counts.items() if word in vectors}, table=table, vectors=vectors
+    )
     index = SubstitutionIndex.build(table, vocabulary)
     rows = tokens.as_ids_of(index.rows_of(tokens.types)).cut(LONGEST)
     examples = Examples(rows, reviews.labels, len(vocabulary), index)

@@ -2,8 +2,10 @@
 
     python runner.py train FOLDER OPTIONS      train, and print the hash of the weights
     python runner.py kill FOLDER OPTIONS       train in children that are killed at random moments until one finishes
+    python runner.py several FOLDER OPTIONS    train one run after the other, in folders 0, 1, ..., and print each hash
+                                               or the error
 
-OPTIONS is a JSON object; see `Options`.
+OPTIONS is a JSON object, or a list of them for `several`; see `Options`.
 """
 
 from __future__ import annotations
@@ -22,10 +24,11 @@ if __name__ == "__main__":
     os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
+from tests import small
 
+from sgbt.errors import SgbtError
 from sgbt.models import BiLSTM, TextCNN, weights_hash
 from sgbt.training import OBJECTIVES, Run, TrainingConfig, train
-from tests import small
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,14 @@ def kill_until_done(options: Options, folder: Path) -> int:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     what, out, given = sys.argv[1:]
-    chosen, where = Options(**json.loads(given)), Path(out)
+    where, listed = Path(out), json.loads(given)
     if what == "kill":
-        print("killed", kill_until_done(chosen, where))
-    else:
-        print(weights_hash(trained(chosen, where).model.model))
+        print("killed", kill_until_done(Options(**listed), where))
+    elif what == "train":
+        print(weights_hash(trained(Options(**listed), where).model.model))
+    for number, each in enumerate(listed if what == "several" else ()):
+        try:
+            answer = weights_hash(trained(Options(**each), where / str(number)).model.model)
+        except SgbtError as problem:
+            answer = str(problem)
+        print(json.dumps([number, os.environ.get("RANK"), answer]), flush=True)

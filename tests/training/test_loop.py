@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 import safetensors
 import torch
+from tests import small
+from tests.training.runner import Options, trained
 
 from sgbt import files
 from sgbt.data import Split, TextDataset
@@ -27,8 +29,6 @@ from sgbt.training.checkpoint import FILE, load_checkpoint
 from sgbt.training.log import read_log
 from sgbt.training.loop import Trainer
 from sgbt.training.objective import Parts, Reference, Step
-from tests import small
-from tests.training.runner import Options, trained
 
 RUNNER = Path(__file__).parent / "runner.py"
 
@@ -139,16 +139,17 @@ def test_a_kill_while_a_checkpoint_is_written(moment: str, tmp_path: Path) -> No
     options = Options(epochs=2, texts=24)
     whole = trained(options, tmp_path / "whole")
 
-    class Killed(BaseException):
+    class KilledError(BaseException):
         pass
 
+    real = getattr(os if moment == "fsync" else Path, moment)
     for stop in range(40):
         left = [stop]
 
-        def counted(*given: object, real=getattr(os if moment == "fsync" else Path, moment), left=left) -> object:
+        def counted(*given: object, real=real, left=left) -> object:
             left[0] -= 1
             if left[0] < 0:
-                raise Killed
+                raise KilledError
             return real(*given)
 
         with pytest.MonkeyPatch.context() as patched:
@@ -156,7 +157,7 @@ def test_a_kill_while_a_checkpoint_is_written(moment: str, tmp_path: Path) -> No
             try:
                 trained(options, tmp_path / "killed")
                 break
-            except Killed:
+            except KilledError:
                 pass
     else:
         pytest.fail("never finished")
@@ -373,7 +374,7 @@ def test_another_configuration_in_the_same_folder_is_refused(tmp_path: Path) -> 
         lambda: run(out=tmp_path / "run", model=TextCNN(small.vectors(seed=1))),  # same words, other vectors
     ]
     for other in others:
-        with pytest.raises(TrainingError, match="checkpoint of this configuration.*choose another --out"):
+        with pytest.raises(TrainingError, match=r"checkpoint of this configuration.*choose another --out"):
             other()
     run(out=tmp_path / "run", data=small.dataset(name="the same texts from elsewhere"), checkpoint_seconds=3.0)
 
@@ -383,7 +384,7 @@ def test_a_damaged_checkpoint_is_one_sentence(content: bytes | None, tmp_path: P
     run(out=tmp_path / "run")
     path = tmp_path / "run" / FILE
     path.write_bytes(path.read_bytes()[:-9] if content is None else content)
-    with pytest.raises(TrainingError, match="a checkpoint that sgbt wrote.*delete it to start anew") as caught:
+    with pytest.raises(TrainingError, match=r"a checkpoint that sgbt wrote.*delete it to start anew") as caught:
         run(out=tmp_path / "run")
     assert "\n" not in str(caught.value)
 

@@ -7,6 +7,7 @@ import math
 
 import pytest
 import torch
+from tests import small
 
 from sgbt.errors import SgbtWarning, TrainingError
 from sgbt.models import BiLSTM, TextCNN, TwoChannel, weights_hash, worst_case_logits
@@ -16,7 +17,6 @@ from sgbt.training.closeness import closeness
 from sgbt.training.mixtures import mixed_logits, word_vectors
 from sgbt.training.objective import Corpus, Step
 from sgbt.training.penalties import Normaliser
-from tests import small
 
 CONVOLUTIONS = {f"convolutions.{number}.weight" for number in range(3)}
 LSTMS = {
@@ -41,7 +41,9 @@ def moved_by(part: torch.Tensor, model: torch.nn.Module) -> set[str]:
     named = {name: value for name, value in model.named_parameters() if value.requires_grad}
     found = torch.autograd.grad(part, list(named.values()), allow_unused=True, retain_graph=True)
     assert all(gradient.isfinite().all() for gradient in found if gradient is not None)
-    return {name for name, gradient in zip(named, found, strict=True) if gradient is not None and gradient.norm() > 1e-7}
+    return {
+        name for name, gradient in zip(named, found, strict=True) if gradient is not None and gradient.norm() > 1e-7
+    }
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])
@@ -233,7 +235,9 @@ def test_schedules_of_ibp() -> None:
     clean = torch.nn.functional.cross_entropy(model(step.ids), step.labels)
     worst = worst_case_logits(model, step.choices.ids, step.choices.allowed, step.mask, step.labels, epsilon=0.5)
     assert float(half["cross_entropy"]) == pytest.approx(0.6 * float(clean))
-    assert float(half["worst_case"]) == pytest.approx(0.4 * float(torch.nn.functional.cross_entropy(worst, step.labels)))
+    assert float(half["worst_case"]) == pytest.approx(
+        0.4 * float(torch.nn.functional.cross_entropy(worst, step.labels))
+    )
 
 
 def test_sem_puts_a_code_before_the_embedding() -> None:

@@ -2,34 +2,88 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import subprocess
 import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
 import torch
+from tests import small
+from tests.training.runner import Options, trained
 
 from sgbt.errors import SgbtError, TrainingError
-from sgbt.models import load_classifier
+from sgbt.models import load_classifier, weights_hash
 from sgbt.training.log import read_log
 from sgbt.training.parallel import Processes, device_named
 from sgbt.training.steps import Examples, Share, steps_of
-from tests import small
-from tests.training.runner import Options, trained
 
 RUNNER = Path(__file__).parent / "runner.py"
 TOLERANCE = 2e-5
 """Sums over a batch are taken in another order; Adam divides by their size, so that rounding grows with the steps."""
 
 
-def launched(folder: Path, options: Options, *, processes: int = 2) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    command += [str(RUNNER), "train", str(folder), options.as_json()]
-    return subprocess.run(
-        command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, timeout=300
-    )
+RUNS = [
+    Options(model="cnn", objective="sgbt", dropout=0.0, epochs=2, texts=47),
+    Options(model="bilstm", objective="certified", dropout=0.0, epochs=2, texts=47),
+    Options(dropout=0.0, epochs=3),
+    Options(dropout=0.5, objective="ascc", epochs=2),
+    Options(epochs=2),
+    Options(model="cnn", objective="sgbt", dropout=0.0, epochs=2, texts=47),
+]
+"""Two plain ones whose last batch (7 of 47 texts) is shared unevenly; one that a single process has begun; one in which
+every process draws its own randomness; one in a folder of another configuration; one that is finished already."""
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What two processes printed, run by run, and where they wrote."""
+
+    folder: Path
+    answers: dict[int, list[str]]
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Launched:
+    """All of `RUNS`, one after the other, in two processes that torchrun launched once."""
+    folder = tmp_path_factory.mktemp("two")
+    begin_and_stop(RUNS[2], folder / "2")
+    trained(Options(epochs=1), folder / "4")
+    trained(RUNS[5], folder / "5")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command += [str(RUNNER), "several", str(folder), json.dumps([asdict(each) for each in RUNS])]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "SGBT_CACHE": str(folder / "cache")}
+    told = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert told.returncode == 0, told.stderr[-3000:]
+    answers: dict[int, list[str]] = {}
+    for line in told.stdout.splitlines():
+        number, _, answer = json.loads(line)
+        answers.setdefault(number, []).append(answer)
+    return Launched(folder, answers)
+
+
+def begin_and_stop(options: Options, folder: Path) -> None:
+    """A run of one process that ends in the middle of its second epoch."""
+
+    class StoppedError(Exception):
+        pass
+
+    class Stop:
+        def epoch(self, number: int, of: int, steps: int) -> None:
+            self.now = number
+
+        def step(self, number: int, *_: object) -> None:
+            if (self.now, number) == (1, 3):
+                raise StoppedError
+
+        def scores(self, *_: object) -> None:
+            pass
+
+    with pytest.raises(StoppedError):
+        trained(options, folder, listener=Stop())
 
 
 def assert_close(one: Path, other: Path) -> None:
@@ -45,54 +99,36 @@ def assert_close(one: Path, other: Path) -> None:
             assert row["parts"] == pytest.approx(same["parts"], abs=1e-4)
 
 
-@pytest.mark.parametrize(("kind", "objective"), [("cnn", "sgbt"), ("bilstm", "certified")])
-def test_two_processes_train_what_one_does_and_resume(kind: str, objective: str, tmp_path: Path) -> None:
-    """47 texts in batches of 8: the last batch has 7, which two processes share unevenly."""
-    options = Options(model=kind, objective=objective, dropout=0.0, epochs=2, texts=47)
-    trained(options, tmp_path / "one")
-    told = launched(tmp_path / "two", options)
-    assert told.returncode == 0, told.stderr[-3000:]
-    first, second = told.stdout.split()[-2:]
-    assert first == second  # both processes ended with the same weights, bit for bit
-    assert_close(tmp_path / "one", tmp_path / "two")
-    rows = read_log(tmp_path / "two")
-    assert rows[0]["parts"].get("growth", 0.1) in (pytest.approx(0.1), pytest.approx(0.01))  # counted once
-    if kind == "cnn":
-        again = launched(tmp_path / "two", options)  # a finished run is not trained again
-        assert again.returncode == 0, again.stderr[-3000:]
-        assert read_log(tmp_path / "two") == rows
+@pytest.mark.parametrize("number", [0, 1])
+def test_two_processes_train_what_one_does(two: Launched, number: int, tmp_path: Path) -> None:
+    trained(RUNS[number], tmp_path / "one")
+    first, second = two.answers[number]
+    assert first == second  # both processes end with the same weights, bit for bit
+    assert_close(tmp_path / "one", two.folder / str(number))
+    start = read_log(two.folder / str(number))[0]["parts"]
+    assert start["growth"] == pytest.approx((0.1, 0.01)[number])  # counted once
 
 
-def test_a_run_begun_by_one_process_is_finished_by_two(tmp_path: Path) -> None:
-    options = Options(dropout=0.0, epochs=3)
-    trained(options, tmp_path / "one")
-
-    class Stopped(Exception):
-        pass
-
-    class Stop:
-        def epoch(self, number: int, of: int, steps: int) -> None:
-            self.now = number
-
-        def step(self, number: int, *_: object) -> None:
-            if (self.now, number) == (1, 3):
-                raise Stopped
-
-        def scores(self, *_: object) -> None:
-            pass
-
-    with pytest.raises(Stopped):
-        trained(options, tmp_path / "two", listener=Stop())
-    told = launched(tmp_path / "two", options)
-    assert told.returncode == 0, told.stderr[-3000:]
-    assert_close(tmp_path / "one", tmp_path / "two")
+def test_a_run_begun_by_one_process_is_finished_by_two(two: Launched, tmp_path: Path) -> None:
+    trained(RUNS[2], tmp_path / "one")
+    assert len(set(two.answers[2])) == 1
+    assert_close(tmp_path / "one", two.folder / "2")
 
 
-def test_an_error_of_the_first_process_stops_all_of_them(tmp_path: Path) -> None:
-    trained(Options(epochs=1), tmp_path / "run")
-    told = launched(tmp_path / "run", Options(epochs=2))
-    assert told.returncode != 0
-    assert told.stderr.count("wanted the checkpoint of this configuration") >= 2
+def test_processes_that_draw_their_own_randomness_still_agree(two: Launched) -> None:
+    first, second = two.answers[3]
+    assert first == second
+
+
+def test_an_error_of_the_first_process_is_raised_by_all_of_them(two: Launched) -> None:
+    for answer in two.answers[4]:
+        assert "wanted the checkpoint of this configuration" in answer
+
+
+def test_a_finished_run_is_not_trained_again(two: Launched, tmp_path: Path) -> None:
+    again = trained(RUNS[5], tmp_path / "one")
+    assert two.answers[5] == [weights_hash(again.model.model)] * 2
+    assert read_log(two.folder / "5") == again.log.rows
 
 
 def test_shares_of_a_batch_make_up_the_batch() -> None:

@@ -61,7 +61,8 @@ def train_(
         torch.set_num_threads(threads)
     tables = read_toml(config) if config else {}
     chosen = _objective(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
-    device_named(device)  # a device that is not there is told before anything is read
+    device_named(device)  # what is not there is told before anything is read
+    boards = [TensorBoardListener(out)] if tensorboard else []
     if model not in MODELS:
         raise TrainingError(wanted=f"one of {', '.join(MODELS)}", got=repr(model), where="--model")
     dataset = opt.dataset_of(
@@ -89,7 +90,7 @@ def train_(
             seed=seed,
             config=settings,
             out=out,
-            listener=Listeners(view, TensorBoardListener(out)) if tensorboard else view,
+            listener=Listeners(view, *boards),
             device=device,
         )
     console.print(f"best epoch on dev: {_shown(run.dev)}", soft_wrap=True)
