@@ -69,7 +69,7 @@ FUNCTIONS = {
     "sigmoid": torch.sigmoid,
     "gelu": nn.functional.gelu,
     "relu": torch.relu,
-    "softplus": lambda z: torch.logaddexp(z, torch.zeros_like(z)),  # torch's own is not exact beyond 20
+    "softplus": lambda z: -nn.functional.logsigmoid(-z),  # torch's own softplus is not exact beyond 20
 }
 
 
