@@ -1,0 +1,85 @@
+"""The exhaustive oracle: the exact worst case of one text, by looking at every text it can become."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sgbt.certify.question import Question
+from sgbt.errors import CertificateError
+from sgbt.models import Model
+
+MOST_COMBINATIONS = 200_000
+"""Texts that become more than this many others are refused by default."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """The least margins [rivals] over all allowed texts, and for each rival the ids that reach it [rivals, words]."""
+
+    margins: Tensor
+    texts: Tensor
+    combinations: int
+
+    @property
+    def worst(self) -> float:
+        """The least margin over all rivals."""
+        return float(self.margins.amin())
+
+
+def combinations_of(question: Question, text: int) -> int:
+    """How many texts one text can become within the budget, itself included."""
+    counts = [1] + [0] * int(question.replaceable[text])
+    for extra in (question.allowed[text].sum(dim=1) - 1).tolist():  # polynomial product: coefficient n is n replaced
+        if extra:
+            counts = [kept + extra * (counts[n - 1] if n else 0) for n, kept in enumerate(counts)]
+    limit = len(counts) if question.budget is None else question.budget + 1
+    return sum(counts[:limit])
+
+
+@torch.no_grad()
+def exhaustive(
+    model: Model, question: Question, text: int, *, most: int = MOST_COMBINATIONS, batch_size: int = 1024
+) -> Exact:
+    """Evaluate `model`, in its own precision, on every allowed variant of one text of the question."""
+    total = combinations_of(question, text)
+    if total > most:
+        raise CertificateError(
+            wanted=f"a text with at most {most:,} variants",
+            got=f"{total:,}",
+            where="the exhaustive oracle",
+            remedy="raise most=, or use a shorter text",
+        )
+    label, rivals, mask = question.labels[text], question.rivals[text], question.mask[text]
+    best: Tensor | None = None
+    kept = question.ids[text, :, 0].expand(len(rivals), -1).clone()
+    variants = _variants(question, text)
+    while chunk := list(itertools.islice(variants, batch_size)):
+        ids = torch.stack(chunk)
+        logits = model(ids, mask.expand(len(ids), -1))
+        margins = logits[:, label].unsqueeze(1) - logits[:, rivals]
+        least, where = margins.min(dim=0)
+        better = torch.ones_like(least, dtype=torch.bool) if best is None else least < best
+        kept[better] = ids[where[better]]
+        best = least if best is None else torch.minimum(best, least)
+    assert best is not None
+    return Exact(best, kept, total)
+
+
+def _variants(question: Question, text: int) -> Iterator[Tensor]:
+    places = [place for place, count in enumerate(question.allowed[text].sum(dim=1).tolist()) if count > 1]
+    choices = [question.ids[text, place][question.allowed[text, place]].tolist() for place in places]
+    base = question.ids[text, :, 0]
+    index = torch.tensor(places, dtype=torch.int64)
+    for chosen in itertools.product(*choices):
+        if question.budget is not None:
+            replaced = sum(new != old[0] for new, old in zip(chosen, choices, strict=True))
+            if replaced > question.budget:
+                continue
+        variant = base.clone()
+        variant[index] = torch.tensor(chosen, dtype=torch.int64)
+        yield variant
