@@ -18,6 +18,11 @@ from sgbt.bounds import ACTIVATIONS, Activation, Interval
 from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
 
 
+TIE = 1e-9
+"""A choice that is better by less than this is a tie, and the first counts: rounding never decides, so neither do the
+texts beside it in a batch."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Box:
     """Arguments between `lower` and `upper`, with the value `clean` that the text itself has."""
@@ -113,8 +118,8 @@ def planes(phi: Activation, box: Box) -> Lines:
         least, greatest = offsets(phi, slope, box.lower, box.upper)
         below, above = Line(slope, least), Line(slope, greatest)
         if best is not None:
-            below = _chosen(below.at(middle) > best.below.at(middle), below, best.below)
-            above = _chosen(above.at(middle) < best.above.at(middle), above, best.above)
+            below = _chosen(below.at(middle) > best.below.at(middle) + TIE, below, best.below)
+            above = _chosen(above.at(middle) < best.above.at(middle) - TIE, above, best.above)
         best = Lines(below, above)
     assert best is not None
     return best

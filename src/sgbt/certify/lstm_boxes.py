@@ -78,7 +78,7 @@ def lstm_boxes(model: BiLSTM, question: Question) -> Steps:
     own, low, high = (torch.stack(pair).permute(2, 0, 1, 3) for pair in ends)
     recurrent = torch.stack([lstm.get_parameter("weight_hh_l0") for lstm in (model.forwards, model.backwards)])
     clean = _run((own, own), (own, own), recurrent, budget=None)
-    box = _run((own, own), (low, high), recurrent, budget=question.budget)
+    box = clean if question.budget == 0 else _run((own, own), (low, high), recurrent, budget=question.budget)
     gates, before, after, hidden = (
         Box.around(exact[0], least, greatest) for exact, (least, greatest) in zip(clean, box, strict=True)
     )

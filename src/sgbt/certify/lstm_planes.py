@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds import SIGMOID, TANH, Activation
-from sgbt.certify.lines import Box, Line, Lines, planes
+from sgbt.certify.lines import TIE, Box, Line, Lines, planes
 from sgbt.certify.lstm_boxes import Steps
 
 
@@ -78,7 +78,7 @@ def _mccormick(at_x: Tensor, at_y: Tensor, x: Factor, y: Factor) -> Plane:
 
 def _closer(one: Plane, other: Plane, x: Tensor, y: Tensor, *, highest: bool) -> Plane:
     values = [plane.first * x + plane.second * y + plane.offset for plane in (one, other)]
-    first = values[0] >= values[1] if highest else values[0] <= values[1]
+    first = values[0] >= values[1] - TIE if highest else values[0] <= values[1] + TIE
     return Plane(
         torch.where(first, one.first, other.first),
         torch.where(first, one.second, other.second),
