@@ -1,4 +1,4 @@
-"""The counterexample of the mathematics, section 2: a local expansion fails where another window becomes the greatest."""
+"""The counterexample of the mathematics, section 2: a local expansion fails where another window wins."""
 
 from __future__ import annotations
 

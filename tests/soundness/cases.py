@@ -1,4 +1,4 @@
-"""Small models and questions for exhaustive checks: everything that a certificate may meet, at a size that enumerates."""
+"""Small models and questions for exhaustive checks: all that a certificate may meet, at a size that enumerates."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def all_models(seed: int) -> Iterator[tuple[str, Model]]:
 def random_question(
     seed: int, *, classes: int, texts: int = 6, words: int = 5, choices: int = 3, budget: int | None = None
 ) -> Question:
-    """Texts of every length from none to `words`, with unknown words, and padding filled with junk that must not count."""
+    """Texts of every length from none to `words`, with unknown words, and junk in the padding that must not count."""
     generator = torch.Generator().manual_seed(seed)
     lengths = torch.randint(0, words + 1, (texts,), generator=generator)
     ids = torch.randint(1, VOCABULARY, (texts, words, choices), generator=generator)

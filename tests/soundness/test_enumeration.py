@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
+from tests.soundness.cases import all_models, classes_of, random_question
 
 from sgbt.certify import TIERS, exhaustive, in_float64, margin_bounds
-from tests.soundness.cases import all_models, classes_of, random_question
 
 SLACK = 1e-9
 
@@ -55,7 +57,7 @@ def test_a_budget_of_none_is_the_text_itself_and_a_larger_one_is_never_better(se
             bounds = [margin_bounds(tier, precise, question) for question in questions]
             assert torch.allclose(bounds[0], clean, rtol=0, atol=1e-9), (name, tier)
             if tier != "crown":  # its lines are fitted to the boxes, so a smaller box may fit worse
-                for small, large in zip(bounds, bounds[1:], strict=False):
+                for small, large in itertools.pairwise(bounds):
                     assert (large <= small + SLACK).all(), (name, tier)
             assert torch.allclose(bounds[3], bounds[4], atol=1e-9), (name, tier)
 

@@ -7,6 +7,7 @@ from typing import Any
 from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.certifying import certify
 from sgbt.certify.consistency import check_consistent
+from sgbt.certify.explain import Explanation, explain
 from sgbt.certify.oracle import Exact, exhaustive
 from sgbt.certify.question import Question
 from sgbt.certify.rounding import rounding_slack
@@ -17,11 +18,13 @@ __all__ = [
     "TIERS",
     "Certificate",
     "Exact",
+    "Explanation",
     "Question",
     "Verdict",
     "certify",
     "check_consistent",
     "exhaustive",
+    "explain",
     "in_float64",
     "margin_bounds",
     "read_rows",

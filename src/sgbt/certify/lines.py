@@ -17,7 +17,6 @@ from torch import Tensor
 from sgbt.bounds import ACTIVATIONS, Activation, Interval
 from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
 
-
 TIE = 1e-9
 """A choice that is better by less than this is a tie, and the first counts: rounding never decides, so neither do the
 texts beside it in a batch."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from sgbt.cli import certify, data, demo, train
+from sgbt.cli import certify, data, demo, explain, train
 from sgbt.errors import SgbtError
 from sgbt.version import __version__
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.command("train")(train.train_)
 app.command("certify")(certify.certify_)
+app.command("explain")(explain.explain_)
 app.command("demo")(demo.demo)
 
 
