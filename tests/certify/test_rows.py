@@ -86,9 +86,10 @@ def test_a_run_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path) 
         "model, texts, out = sys.argv[1:]\n"
         "c.certify(load_classifier(model), json.load(open(texts)), out=out)"
     )
+    command = [sys.executable, "-c", code, *map(str, (folder, tmp_path / "texts.json", file))]
     for _ in range(3):
         process = subprocess.Popen(
-            [sys.executable, "-c", code, *map(str, (folder, tmp_path / "texts.json", file))],
+            command,
             env=os.environ | {"OMP_NUM_THREADS": "1"},
         )
         size, deadline = file.stat().st_size if file.exists() else 0, time.monotonic() + 60
@@ -100,7 +101,7 @@ def test_a_run_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path) 
         process.wait()
     killed = file.read_bytes()
     subprocess.run(
-        [sys.executable, "-c", code, *map(str, (folder, tmp_path / "texts.json", file))],
+        command,
         check=True,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     )

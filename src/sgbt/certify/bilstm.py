@@ -16,6 +16,7 @@ from sgbt.certify.lstm_planes import carried_planes
 from sgbt.certify.question import Question
 from sgbt.certify.remainders import core_remainders, taylor_remainders
 from sgbt.certify.separable import SeparableBound
+from sgbt.certify.word_tables import WordTables
 from sgbt.models import BiLSTM
 
 
@@ -25,11 +26,12 @@ class BiLSTMReading:
 
     model: BiLSTM
     question: Question
+    tables: WordTables
 
     @cached_property
     def steps(self) -> Steps:
         """The boxes of all steps."""
-        return lstm_boxes(self.model, self.question)
+        return lstm_boxes(self.model, self.question, self.tables)
 
     @cached_property
     def injected(self) -> Tensor:

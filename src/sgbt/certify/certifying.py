@@ -15,19 +15,26 @@ from torch import Tensor
 
 from sgbt.certify.certificate import Certificate, verdict_of
 from sgbt.certify.question import Question
-from sgbt.certify.rounding import rounding_slack
+from sgbt.certify.rounding import largest_margin, rounding_slack
 from sgbt.certify.rows import RowFile
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.tiers import TIERS, bounds_of, check_tiers, in_float64, lowest_of, readings_of
-from sgbt.data import Batch, RaggedIds, Split, TokenisedTexts, batches, tokenise
+from sgbt.certify.word_tables import WordTables
+from sgbt.data import Batch, RaggedIds, Split, TokenisedTexts, tokenise
+from sgbt.data.batches import pad
 from sgbt.errors import CertificateError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
-from sgbt.models import Model, TextClassifier, weights_hash, worst_case_logits
+from sgbt.models import Model, TextClassifier, TwoChannel, weights_hash
 
-POSITIONS_PER_BATCH = 1 << 14
-POSITIONS_PER_READING = 1 << 12
+POSITIONS_PER_BATCH = 1 << 16
+POSITIONS_PER_READING = {"cnn": 1 << 14, "bilstm": 1 << 12}
+UNLIKE = 1.25
+"""Texts of one batch are at most this many times as long as the shortest."""
 CLEAN = "clean"
 """The tier of a text that is misclassified to begin with: nothing was bounded."""
+
+HEAD = "head"
+"""The tier of a text for which no tier tried found more than what holds for every text: the range of the head."""
 
 Listener = Callable[[int, int], None]
 
@@ -73,7 +80,13 @@ def certify(
             file.check_texts(corpus.hashes, corpus.labels.tolist())
             done = {index: row for index, row in file.rows.items() if index < len(corpus)}
         run = _Run(
-            classifier, in_float64(classifier.model), corpus, tiers, max_substitutions, rounding_slack(classifier)
+            classifier,
+            in_float64(classifier.model),
+            corpus,
+            tiers,
+            max_substitutions,
+            rounding_slack(classifier),
+            WordTables(),
         )
         for rows in run.groups([row for row in range(len(corpus)) if row not in done]):
             fresh = [Certificate(**decision, **shared) for decision in run.decide(rows)]  # type: ignore[arg-type]
@@ -137,15 +150,20 @@ class _Run:
     tiers: tuple[str, ...]
     budget: int | None
     slack: float
+    tables: WordTables
 
     def groups(self, pending: Sequence[int]) -> Iterator[Batch]:
         """The texts still to be decided, in batches of like length; `rows` numbers them within the corpus."""
-        source = self.corpus.rows
-        lengths = source.lengths[list(pending)]
-        flat = np.concatenate([source[row] for row in pending]) if len(pending) else source.flat[:0]
-        some = RaggedIds(flat, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
-        for batch in batches(some, size=256, words=POSITIONS_PER_BATCH):
-            yield Batch(batch.ids, batch.mask, torch.tensor([pending[row] for row in batch.rows.tolist()]))
+        lengths = self.corpus.rows.lengths
+        group: list[int] = []
+        for row in sorted(pending, key=lambda row: (lengths[row], row)):
+            longest = max(int(lengths[row]), 1)
+            if group and ((len(group) + 1) * longest > POSITIONS_PER_BATCH or longest > lengths[group[0]] * UNLIKE + 8):
+                yield pad(self.corpus.rows, np.array(group))
+                group = []
+            group.append(row)
+        if group:
+            yield pad(self.corpus.rows, np.array(group))
 
     @torch.no_grad()
     def decide(self, batch: Batch) -> list[dict[str, object]]:
@@ -155,7 +173,7 @@ class _Run:
         question = Question.of(
             substitutions, batch.mask, labels, classes=len(self.classifier.label_names), budget=self.budget
         ).to(self.classifier.device)
-        answers = Answers.of(question, self.slack)
+        answers = Answers.of(question, self.slack, largest_margin(self.model))
         logits = torch.from_numpy(self.corpus.logits[batch.rows.numpy()]).to(labels.device)
         predicted = logits.argmax(dim=1)
         right = (predicted == labels).nonzero().squeeze(1)
@@ -190,14 +208,12 @@ class _Run:
         """Try tier after tier on what is not certified yet; interval bounds on all at once, the others in parts."""
         dear = list(self.tiers)
         left = right
-        if self.tiers[0] == "ibp" and self.budget is None and len(right):
+        if self.tiers[0] == "ibp" and len(right):
             start = time.perf_counter()
-            ask = question.take(right)
-            worst = worst_case_logits(self.model, ask.ids, ask.allowed, ask.mask, ask.labels)
-            bound = SeparableBound.flat(ask, -worst.gather(1, ask.rivals))
-            answers.learn("ibp", right, [bound], time.perf_counter() - start)
+            bounds = bounds_of("ibp", readings_of(self.model, question.take(right), self.tables))
+            answers.learn("ibp", right, bounds, time.perf_counter() - start)
             dear, left = dear[1:], right[~answers.proven(right)]
-        for part in _parts(question, left) if dear else ():
+        for part in _parts(question, left, _positions(self.model)) if dear else ():
             self._search_part(question, part, dear, answers)
 
     def _search_part(self, question: Question, rows: Tensor, tiers: Sequence[str], answers: Answers) -> None:
@@ -209,7 +225,7 @@ class _Run:
                 return
             if readings is None or 2 * len(open_) < len(reached):  # boxes are found anew only where that pays
                 reached = open_
-                readings = readings_of(self.model, question.take(reached))
+                readings = readings_of(self.model, question.take(reached), self.tables)
             answers.learn(tier, reached, bounds_of(tier, readings), time.perf_counter() - start)
 
 
@@ -224,12 +240,12 @@ class Answers:
     slack: float
 
     @staticmethod
-    def of(question: Question, slack: float) -> Answers:
-        """Nothing known yet."""
+    def of(question: Question, slack: float, largest: float) -> Answers:
+        """Nothing known yet but that no margin is larger than the head can make it."""
         return Answers(
-            torch.full(question.rivals.shape, -torch.inf, dtype=torch.float64, device=question.labels.device),
+            torch.full(question.rivals.shape, -largest, dtype=torch.float64, device=question.labels.device),
             torch.full_like(question.labels, -1),
-            [CLEAN] * len(question),
+            [HEAD] * len(question),
             [{} for _ in range(len(question))],
             slack,
         )
@@ -257,8 +273,13 @@ class Answers:
             self.radius[row] = torch.maximum(self.radius[row], radius[place])
 
 
-def _parts(question: Question, rows: Tensor) -> Iterator[Tensor]:
+def _positions(model: Model) -> int:
+    if isinstance(model, TwoChannel):
+        return min(_positions(part) for part in model.parts)
+    return POSITIONS_PER_READING.get(model.kind, POSITIONS_PER_BATCH)
+
+
+def _parts(question: Question, rows: Tensor, positions: int) -> Iterator[Tensor]:
     """Texts in runs of at most so many positions that the dearer tiers' tensors stay small."""
-    longest = max(int(question.mask.shape[1]), 1)
-    size = max(POSITIONS_PER_READING // longest, 1)
+    size = max(positions // (max(question.mask.shape[1], 1) * max(question.classes // 2, 1)), 1)
     return (rows[start : start + size] for start in range(0, len(rows), size))

@@ -16,6 +16,7 @@ from sgbt.certify.lines import Relaxation, curvature_lines, planes, tangent_line
 from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.window_boxes import Windows, window_boxes
+from sgbt.certify.word_tables import WordTables
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
 
@@ -26,11 +27,12 @@ class CNNReading:
 
     model: TextCNN
     question: Question
+    tables: WordTables
 
     @cached_property
     def windows(self) -> list[Windows]:
         """The windows of every width."""
-        return window_boxes(self.model, self.question)
+        return window_boxes(self.model, self.question, self.tables)
 
     @property
     def phi(self) -> Activation:

@@ -11,6 +11,7 @@ from sgbt.certify.certifying import certify
 from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.tiers import TIERS, bounds_of, in_float64, readings_of
+from sgbt.certify.word_tables import WordTables
 from sgbt.data import Tokens
 from sgbt.errors import CertificateError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
@@ -98,7 +99,7 @@ def explain(
         budget=max_substitutions,
     ).to(classifier.device)
     model = in_float64(classifier.model)
-    readings = readings_of(model, question)
+    readings = readings_of(model, question, WordTables(limit=0))
     tier, bound = max(
         ((name, each) for name in SEPARABLE for each in bounds_of(name, readings)),
         key=lambda pair: float(pair[1].lowest().amin()),

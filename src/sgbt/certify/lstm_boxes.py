@@ -7,11 +7,12 @@ from functools import cached_property
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from sgbt.bounds.ibp import Pair, extremes_over_choices, scaled_by_gate
 from sgbt.certify.lines import Box
 from sgbt.certify.question import Question
+from sgbt.certify.word_tables import WordTables
 from sgbt.models import BiLSTM
 from sgbt.models.bilstm import reversed_within
 from sgbt.models.worst_case import WordSets
@@ -50,26 +51,30 @@ class Steps:
         `coefficients` is [steps, directions, texts, rivals, 4 hidden]; with `radii` they are only known to within that
         distance, and the least value is taken.
         """
-        total = coefficients.new_zeros(len(question.swaps), coefficients.shape[3])
+        _, directions, texts, rivals, gates = coefficients.shape
+        total = coefficients.new_zeros(len(question.swaps), rivals)
         for direction, (move, step) in enumerate(zip(self.moves, self.steps, strict=True)):
-            total += torch.einsum("srg,sg->sr", coefficients[step, direction, question.swaps.text], move)
+            row = (step * directions + direction) * texts + question.swaps.text
+            near = coefficients.reshape(-1, rivals * gates).index_select(0, row).view(-1, rivals, gates)
+            total += torch.einsum("srg,sg->sr", near, move)
             if radii is not None:
-                total -= torch.einsum("srg,sg->sr", radii[step, direction, question.swaps.text], move.abs())
+                near = radii.reshape(-1, rivals * gates).index_select(0, row).view(-1, rivals, gates)
+                total -= torch.einsum("srg,sg->sr", near, move.abs())
         return total
 
 
-def lstm_boxes(model: BiLSTM, question: Question) -> Steps:
+def lstm_boxes(model: BiLSTM, question: Question, tables: WordTables) -> Steps:
     """Run a BiLSTM, in float64, on the texts themselves and on the boxes of all that they may become."""
     lengths, swaps = question.lengths.clamp(min=1), question.swaps
     sets = WordSets.of(model.embedding.encode(question.ids), question.allowed)
-    vectors = model.embedding(sets.words)
     chosen = sets.places[swaps.text, swaps.place]
     original, swapped = sets.choices[chosen, 0], sets.choices[chosen, swaps.slot]
     ends: list[list[Tensor]] = [[], [], []]
     moves = []
     for backwards, lstm in enumerate((model.forwards, model.backwards)):
-        added = _gates_of(lstm, vectors)
-        moves.append(added[swapped] - added[original])
+        bias = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
+        added = tables.project(model, str(backwards), lstm.get_parameter("weight_ih_l0"), bias, sets.words)
+        moves.append(added.index_select(0, swapped) - added.index_select(0, original))
         own = added[sets.choices[:, 0]]
         low, high = extremes_over_choices(added, sets.choices, sets.allowed)
         for kept, end in zip(ends, (own, low, high), strict=True):
@@ -85,11 +90,6 @@ def lstm_boxes(model: BiLSTM, question: Question) -> Steps:
     ahead = swaps.place
     behind = lengths[swaps.text] - 1 - swaps.place
     return Steps(gates, before, after, hidden, own, recurrent, (moves[0], moves[1]), (ahead, behind))
-
-
-def _gates_of(lstm: nn.LSTM, vectors: Tensor) -> Tensor:
-    bias = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
-    return F.linear(vectors, lstm.get_parameter("weight_ih_l0"), bias)
 
 
 def _run(own: Pair, entering: Pair, recurrent: Tensor, *, budget: int | None) -> list[Pair]:

@@ -16,6 +16,7 @@ from sgbt.certify.bilstm import BILSTM_TIERS, BiLSTMReading
 from sgbt.certify.cnn import CNN_TIERS, CNNReading
 from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
+from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
 from sgbt.models import BiLSTM, Model, TextCNN, TwoChannel, worst_case_logits
 
@@ -45,13 +46,13 @@ def in_float64(model: Model) -> Model:
     return copy.deepcopy(model).double().eval().requires_grad_(False)
 
 
-def readings_of(model: Model, question: Question) -> list[Reading]:
-    """One reading for each channel of a model in float64."""
+def readings_of(model: Model, question: Question, tables: WordTables) -> list[Reading]:
+    """One reading for each channel of a model in float64. `tables` serves all questions to this model."""
     if isinstance(model, TwoChannel):
-        return [reading for part in model.parts for reading in readings_of(part, question)]
+        return [reading for part in model.parts for reading in readings_of(part, question, tables)]
     if isinstance(model, TextCNN):
-        return [CNNReading(model, question)]
-    return [BiLSTMReading(model, question) if isinstance(model, BiLSTM) else OtherReading(model, question)]
+        return [CNNReading(model, question, tables)]
+    return [BiLSTMReading(model, question, tables) if isinstance(model, BiLSTM) else OtherReading(model, question)]
 
 
 def bounds_of(tier: str, readings: Sequence[Reading]) -> list[SeparableBound]:
@@ -67,12 +68,13 @@ def margin_bounds(tier: str, model: Model, question: Question) -> Tensor:
     `model` is in float64 (`in_float64`); rivals are the classes other than the label (`question.rivals`).
     """
     check_tiers((tier,))
-    return lowest_of(bounds_of(tier, readings_of(model, question)))
+    return lowest_of(bounds_of(tier, readings_of(model, question, WordTables(limit=0))))
 
 
 def lowest_of(bounds: Sequence[SeparableBound]) -> Tensor:
-    """The best of several bounds, rival by rival."""
-    return torch.stack([bound.lowest() for bound in bounds]).amax(dim=0)
+    """The best of several bounds, rival by rival. One that overflowed (a chain of intervals may) says nothing."""
+    lowest = torch.stack([bound.lowest() for bound in bounds])
+    return lowest.nan_to_num(nan=-torch.inf, posinf=-torch.inf).amax(dim=0)
 
 
 def check_tiers(tiers: Sequence[str]) -> tuple[str, ...]:

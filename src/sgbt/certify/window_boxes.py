@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, reduce
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from sgbt.bounds.ibp import extremes_over_choices
 from sgbt.certify.lines import Box
 from sgbt.certify.question import Question
+from sgbt.certify.word_tables import WordTables
 from sgbt.models import TextCNN
 from sgbt.models.worst_case import WordSets
 
@@ -19,13 +21,22 @@ from sgbt.models.worst_case import WordSets
 class Windows:
     """The windows of one width: `box` [texts, windows, filters], and `real` [texts, windows, 1] tells which exist.
 
-    A window's pre-activation is affine in its words, so its box is exact. `moves[l]` [swaps, filters] is what each swap
-    adds to the window in which it stands at offset l.
+    A window's pre-activation is affine in its words, so its box is exact. `projected[l]` [words, filters] is what each
+    word adds at offset l, and swap i puts word `swapped[i]` where word `original[i]` was.
     """
 
     box: Box
     real: Tensor
-    moves: tuple[Tensor, ...]
+    projected: tuple[Tensor, ...]
+    original: Tensor
+    swapped: Tensor
+
+    @cached_property
+    def moves(self) -> tuple[Tensor, ...]:
+        """What each swap adds to the window in which it stands at offset l: [swaps, filters] for each l."""
+        return tuple(
+            words.index_select(0, self.swapped) - words.index_select(0, self.original) for words in self.projected
+        )
 
     @property
     def counts(self) -> Tensor:
@@ -39,32 +50,44 @@ class Windows:
         that distance of it, and the least value over them is taken.
         """
         swaps, size = question.swaps, len(self.moves)
-        total = coefficients.new_zeros(len(swaps), coefficients.shape[1])
-        wide = F.pad(coefficients, (0, 0, size - 1, size - 1))
-        loose = None if radii is None else F.pad(radii, (0, 0, size - 1, size - 1))
+        _, rivals, windows, filters = coefficients.shape
+        total = coefficients.new_zeros(len(swaps), rivals)
+        rows, loose = _by_window(coefficients, size - 1), None if radii is None else _by_window(radii, size - 1)
+        first = swaps.text * (windows + 2 * (size - 1)) + swaps.place + size - 1
         for offset, move in enumerate(self.moves):
-            spot = (swaps.text, slice(None), swaps.place - offset + size - 1)
-            total += torch.einsum("srf,sf->sr", wide[spot], move)
+            near = rows.index_select(0, first - offset).view(-1, rivals, filters)
+            total += torch.einsum("srf,sf->sr", near, move)
             if loose is not None:
-                total -= torch.einsum("srf,sf->sr", loose[spot], move.abs())
+                near = loose.index_select(0, first - offset).view(-1, rivals, filters)
+                total -= torch.einsum("srf,sf->sr", near, move.abs())
         return total
 
 
-def window_boxes(model: TextCNN, question: Question) -> list[Windows]:
+def _by_window(coefficients: Tensor, margin: int) -> Tensor:
+    """One row per window with all rivals and filters, and `margin` rows of zeros around each text."""
+    return F.pad(coefficients.transpose(1, 2), (0, 0, 0, 0, margin, margin)).flatten(0, 1).flatten(1)
+
+
+def window_boxes(model: TextCNN, question: Question, tables: WordTables) -> list[Windows]:
     """The windows of every width of `model`, which must be in float64."""
     ids, allowed, widest = question.ids, question.allowed, max(model.config.kernel_sizes)
     missing = max(widest - ids.shape[1], 0)
     codes = model.embedding.encode(F.pad(ids, (0, 0, 0, missing)))
     allowed = torch.cat([allowed, _only_first(allowed, missing)], dim=1)
     sets = WordSets.of(codes, allowed)
-    vectors = model.embedding(sets.words)
     chosen = sets.places[question.swaps.text, question.swaps.place]
     original, swapped = sets.choices[chosen, 0], sets.choices[chosen, question.swaps.slot]
-    return [
-        _windows_of(layer, vectors, sets, original, swapped, question)
-        for layer in model.convolutions
-        if isinstance(layer, nn.Conv1d)
-    ]
+    found = []
+    for number, layer in enumerate(model.convolutions):
+        assert isinstance(layer, nn.Conv1d)
+        projected = tuple(
+            tables.project(model, f"{number}.{offset}", layer.weight[:, :, offset], None, sets.words)
+            for offset in range(layer.kernel_size[0])
+        )
+        assert layer.bias is not None
+        box, real = _box_of(layer.bias, projected, sets, question)
+        found.append(Windows(box, real, projected, original, swapped))
+    return found
 
 
 def _only_first(allowed: Tensor, length: int) -> Tensor:
@@ -73,32 +96,25 @@ def _only_first(allowed: Tensor, length: int) -> Tensor:
     return extra
 
 
-def _windows_of(
-    layer: nn.Conv1d, vectors: Tensor, sets: WordSets, original: Tensor, swapped: Tensor, question: Question
-) -> Windows:
-    size, bias = layer.kernel_size[0], layer.bias
-    assert bias is not None
+def _box_of(bias: Tensor, projected: tuple[Tensor, ...], sets: WordSets, question: Question) -> tuple[Box, Tensor]:
+    """The box of the windows of one width, and which of them are real."""
+    size = len(projected)
     windows = sets.places.shape[1] - size + 1
-    clean, falls, rises, moves = bias, [], [], []
-    for offset in range(size):
-        projected = F.linear(vectors, layer.weight[:, :, offset])
-        own = projected[sets.choices[:, 0]]
-        low, high = extremes_over_choices(projected, sets.choices, sets.allowed)
+    clean, falls, rises = bias, [], []
+    for offset, words in enumerate(projected):
+        own = words.index_select(0, sets.choices[:, 0])
+        low, high = extremes_over_choices(words, sets.choices, sets.allowed)
         span = sets.places[:, offset : offset + windows]
         clean = clean + F.embedding(span, own)
         falls.append(F.embedding(span, low - own))
-        rises.append(F.embedding(span, high - own))
-        moves.append(projected[swapped] - projected[original])
+        rises.append(F.embedding(span, own - high))
     counts = (question.lengths - size + 1).clamp(min=1).unsqueeze(1)
-    real = torch.arange(windows, device=counts.device) < counts
-    box = Box.around(
-        clean, clean + _worst(falls, question.budget), clean - _worst([-r for r in rises], question.budget)
-    )
-    return Windows(box, real.unsqueeze(-1), tuple(moves))
+    real = (torch.arange(windows, device=counts.device) < counts).unsqueeze(-1)
+    return Box.around(clean, clean + _worst(falls, question.budget), clean - _worst(rises, question.budget)), real
 
 
 def _worst(falls: list[Tensor], budget: int | None) -> Tensor:
     """The least sum of falls, none positive, of the words of a window: of all, or of as many as may be replaced."""
     if budget is None or budget >= len(falls):
-        return torch.stack(falls).sum(dim=0) if len(falls) > 1 else falls[0]
+        return reduce(torch.add, falls)
     return torch.stack(falls).sort(dim=0).values[:budget].sum(dim=0)
