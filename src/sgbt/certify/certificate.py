@@ -34,7 +34,8 @@ class Certificate:
     The proof covers the first `read` of the text's `words` words: what stands behind the model's maximal length is not
     read, so replacing it changes nothing. `replaceable` of the words read have substitutes; with none the text is
     its own worst case. `max_substitutions` limits how many words may be replaced at once (None: any number), and
-    `radius` is the largest such number for which the margin still holds, where a tier computes it.
+    `radius` is the largest such number for which the margin still holds, where a tier computes it. A `scale` below one
+    tells of a study in which substitutes were drawn towards the word, not of a proof about texts.
     """
 
     index: int
@@ -53,6 +54,7 @@ class Certificate:
     tiers: tuple[str, ...]
     max_substitutions: int | None = None
     radius: int | None = None
+    scale: float = 1.0
     milliseconds: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:

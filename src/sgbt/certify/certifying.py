@@ -18,7 +18,7 @@ from sgbt.certify.question import Question
 from sgbt.certify.rounding import largest_margin, rounding_slack
 from sgbt.certify.rows import RowFile
 from sgbt.certify.separable import SeparableBound
-from sgbt.certify.tiers import TIERS, bounds_of, check_tiers, in_float64, lowest_of, readings_of
+from sgbt.certify.tiers import TIERS, bounds_of, check_tiers, in_float64, lowest_of, offered, readings_of
 from sgbt.certify.word_tables import WordTables
 from sgbt.data import Batch, RaggedIds, Split, TokenisedTexts, tokenise
 from sgbt.data.batches import pad
@@ -47,6 +47,7 @@ def certify(
     labels: Sequence[int] | None = None,
     tiers: Sequence[str] = TIERS,
     max_substitutions: int | None = None,
+    scale: float = 1.0,
     out: str | Path | None = None,
     listener: Listener | None = None,
 ) -> list[Certificate]:
@@ -55,7 +56,8 @@ def certify(
     Labels come from the split, from `labels`, or, for bare texts, from the model's own predictions. Each text is tried
     with the cheapest tier first and stops at the first that certifies it. `max_substitutions` limits how many words
     are replaced at once. With `out`, one JSON line per text is appended as it is decided, and the same call goes on
-    where an interrupted one stood. `listener` hears how many texts of how many are done.
+    where an interrupted one stood. `scale` below one draws substitutes towards the word, for studies. `listener` hears
+    how many texts of how many are done.
 
     A text is read as the classifier reads it: cut to its maximal length, unknown words as the unknown word (their
     substitutes are tried all the same). A text with nothing to replace, or without words, is its own worst case.
@@ -70,6 +72,7 @@ def certify(
     shared = {
         "tiers": tiers,
         "max_substitutions": max_substitutions,
+        "scale": scale,
         "table_hash": allowed.hash,
         "model_hash": weights_hash(classifier.model),
     }
@@ -85,6 +88,7 @@ def certify(
             corpus,
             tiers,
             max_substitutions,
+            scale,
             rounding_slack(classifier),
             WordTables(),
         )
@@ -149,6 +153,7 @@ class _Run:
     corpus: _Corpus
     tiers: tuple[str, ...]
     budget: int | None
+    scale: float
     slack: float
     tables: WordTables
 
@@ -171,7 +176,12 @@ class _Run:
         labels = torch.from_numpy(self.corpus.labels[batch.rows.numpy()])
         substitutions = self.corpus.index.for_rows(batch.ids)
         question = Question.of(
-            substitutions, batch.mask, labels, classes=len(self.classifier.label_names), budget=self.budget
+            substitutions,
+            batch.mask,
+            labels,
+            classes=len(self.classifier.label_names),
+            budget=self.budget,
+            scale=self.scale,
         ).to(self.classifier.device)
         answers = Answers.of(question, self.slack, largest_margin(self.model))
         logits = torch.from_numpy(self.corpus.logits[batch.rows.numpy()]).to(labels.device)
@@ -226,6 +236,8 @@ class _Run:
             if readings is None or 2 * len(open_) < len(reached):  # boxes are found anew only where that pays
                 reached = open_
                 readings = readings_of(self.model, question.take(reached), self.tables)
+            if not offered(tier, readings):
+                continue
             answers.learn(tier, reached, bounds_of(tier, readings), time.perf_counter() - start)
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sgbt.bounds import ACTIVATIONS, Activation
 from sgbt.bounds.ibp import worst_logits
+from sgbt.certify.chain import chain_margins
 from sgbt.certify.feature_lines import FeatureLines, constant_above, fitted_max_lines, fixed_max_lines, mean_lines
 from sgbt.certify.lines import Relaxation, curvature_lines, planes, tangent_lines
 from sgbt.certify.question import Question
@@ -143,6 +144,10 @@ class CNNReading:
         lifted = [constant_above(line, self.phi, windows) for line, windows in zip(lines, self.windows, strict=True)]
         return [self.carried(lines), self.carried(lifted)]
 
+    def exact(self) -> list[SeparableBound]:
+        """Tier exact, for mean pooling: the least margins themselves, by dynamic programming."""
+        return [SeparableBound.flat(self.question, chain_margins(self.model, self.question, self.tables))]
+
 
 CNN_TIERS: dict[str, Callable[[CNNReading], list[SeparableBound]]] = {
     "ibp": CNNReading.interval,
@@ -150,4 +155,5 @@ CNN_TIERS: dict[str, Callable[[CNNReading], list[SeparableBound]]] = {
     "sgbt-core": CNNReading.core,
     "sgbt-taylor": CNNReading.taylor,
     "crown": CNNReading.fitted,
+    "exact": CNNReading.exact,
 }

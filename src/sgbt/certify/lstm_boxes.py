@@ -74,9 +74,9 @@ def lstm_boxes(model: BiLSTM, question: Question, tables: WordTables) -> Steps:
     for backwards, lstm in enumerate((model.forwards, model.backwards)):
         bias = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
         added = tables.project(model, str(backwards), lstm.get_parameter("weight_ih_l0"), bias, sets.words)
-        moves.append(added.index_select(0, swapped) - added.index_select(0, original))
+        moves.append(question.scale * (added.index_select(0, swapped) - added.index_select(0, original)))
         own = added[sets.choices[:, 0]]
-        low, high = extremes_over_choices(added, sets.choices, sets.allowed)
+        low, high = extremes_over_choices(added, sets.choices, sets.allowed, epsilon=question.scale)
         for kept, end in zip(ends, (own, low, high), strict=True):
             placed = F.embedding(sets.places, end)
             kept.append(reversed_within(placed, lengths) if backwards else placed)

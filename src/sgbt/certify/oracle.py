@@ -46,6 +46,8 @@ def exhaustive(
     model: Model, question: Question, text: int, *, most: int = MOST_COMBINATIONS, batch_size: int = 1024
 ) -> Exact:
     """Evaluate `model`, in its own precision, on every allowed variant of one text of the question."""
+    if question.scale != 1.0:
+        raise CertificateError(wanted="substitutes as they are", got=f"scale {question.scale}", where="the oracle")
     total = combinations_of(question, text)
     if total > most:
         raise CertificateError(
@@ -57,9 +59,7 @@ def exhaustive(
     label, rivals, mask = question.labels[text], question.rivals[text], question.mask[text]
     best: Tensor | None = None
     kept = question.ids[text, :, 0].expand(len(rivals), -1).clone()
-    variants = _variants(question, text)
-    while chunk := list(itertools.islice(variants, batch_size)):
-        ids = torch.stack(chunk)
+    for ids in _variants(question, text, batch_size):
         logits = model(ids, mask.expand(len(ids), -1))
         margins = logits[:, label].unsqueeze(1) - logits[:, rivals]
         least, where = margins.min(dim=0)
@@ -70,16 +70,18 @@ def exhaustive(
     return Exact(best, kept, total)
 
 
-def _variants(question: Question, text: int) -> Iterator[Tensor]:
+def _variants(question: Question, text: int, batch_size: int) -> Iterator[Tensor]:
+    """All variants within the budget, [variants, words] at a time."""
     places = [place for place, count in enumerate(question.allowed[text].sum(dim=1).tolist()) if count > 1]
     choices = [question.ids[text, place][question.allowed[text, place]].tolist() for place in places]
     base = question.ids[text, :, 0]
-    index = torch.tensor(places, dtype=torch.int64)
-    for chosen in itertools.product(*choices):
-        if question.budget is not None:
-            replaced = sum(new != old[0] for new, old in zip(chosen, choices, strict=True))
-            if replaced > question.budget:
-                continue
-        variant = base.clone()
-        variant[index] = torch.tensor(chosen, dtype=torch.int64)
-        yield variant
+    # slots are counted, not ids: a substitute may be read as the very id of the word that it replaces
+    slots: Iterator[tuple[int, ...]] = itertools.product(*(range(len(choice)) for choice in choices))
+    if question.budget is not None:
+        budget = question.budget
+        slots = (taken for taken in slots if sum(slot > 0 for slot in taken) <= budget)
+    while chunk := list(itertools.islice(slots, batch_size)):
+        ids = base.repeat(len(chunk), 1)
+        for column, (place, choice) in enumerate(zip(places, choices, strict=True)):
+            ids[:, place] = ids.new_tensor([choice[taken[column]] for taken in chunk])
+        yield ids

@@ -34,7 +34,8 @@ class Question:
 
     `ids` and `allowed` are [texts, words, choices] with the word itself in slot 0; `mask` [texts, words] is True at
     real words. Padding holds padding only, whatever it was given as. `budget` limits how many words of a text are
-    replaced at once; None is any number.
+    replaced at once; None is any number. A `scale` below one moves every substitute's vector towards the word's own: no
+    adversary does that, but it shows how a tier fares as perturbations grow.
     """
 
     ids: Tensor
@@ -43,10 +44,17 @@ class Question:
     labels: Tensor
     classes: int
     budget: int | None = None
+    scale: float = 1.0
 
     @staticmethod
     def of(
-        substitutions: Substitutions, mask: Tensor, labels: Tensor, *, classes: int, budget: int | None = None
+        substitutions: Substitutions,
+        mask: Tensor,
+        labels: Tensor,
+        *,
+        classes: int,
+        budget: int | None = None,
+        scale: float = 1.0,
     ) -> Question:
         """The question about a batch; what is not a real word becomes padding without substitutes."""
         ids, allowed = substitutions.ids, substitutions.allowed
@@ -58,6 +66,8 @@ class Question:
             )
         if budget is not None and budget < 0:
             raise CertificateError(wanted="a number of substitutions of at least 0", got=str(budget))
+        if not 0 <= scale <= 1:
+            raise CertificateError(wanted="a scale from 0 to 1", got=str(scale))
         first = torch.arange(ids.shape[2], device=ids.device) == 0
         return Question(
             ids.masked_fill(~mask.unsqueeze(-1), PADDING),
@@ -66,6 +76,7 @@ class Question:
             labels,
             classes,
             budget,
+            scale,
         )
 
     def __len__(self) -> int:
@@ -74,13 +85,15 @@ class Question:
     def to(self, device: torch.device | str) -> Question:
         """The same question on another device."""
         ids, allowed, mask, labels = (each.to(device) for each in (self.ids, self.allowed, self.mask, self.labels))
-        return Question(ids, allowed, mask, labels, self.classes, self.budget)
+        return Question(ids, allowed, mask, labels, self.classes, self.budget, self.scale)
 
     def take(self, rows: Tensor) -> Question:
         """The same question about some of the texts, without the padding that only the others needed."""
         longest = max(int(self.mask[rows].sum(dim=1).max()), 1) if len(rows) else 1
         ids, allowed = self.ids[rows, :longest], self.allowed[rows, :longest]
-        return Question(ids, allowed, self.mask[rows, :longest], self.labels[rows], self.classes, self.budget)
+        return Question(
+            ids, allowed, self.mask[rows, :longest], self.labels[rows], self.classes, self.budget, self.scale
+        )
 
     @cached_property
     def lengths(self) -> Tensor:

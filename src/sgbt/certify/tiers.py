@@ -20,8 +20,8 @@ from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
 from sgbt.models import BiLSTM, Model, TextCNN, TwoChannel, worst_case_logits
 
-TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown")
-"""Every tier there is, in the order in which they are tried."""
+TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown", "exact")
+"""Every tier there is, in the order in which they are tried. The last is for mean-pooled TextCNNs only (`chain`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class OtherReading:
     def bounds(self) -> list[SeparableBound]:
         """The bound of `worst_case_logits`, exact for models in which words add up."""
         ask = self.question
-        worst = worst_case_logits(self.model, ask.ids, ask.allowed, ask.mask, ask.labels)
+        worst = worst_case_logits(self.model, ask.ids, ask.allowed, ask.mask, ask.labels, epsilon=ask.scale)
         return [SeparableBound.flat(ask, -worst.gather(1, ask.rivals))]
 
 
@@ -55,8 +55,16 @@ def readings_of(model: Model, question: Question, tables: WordTables) -> list[Re
     return [BiLSTMReading(model, question, tables) if isinstance(model, BiLSTM) else OtherReading(model, question)]
 
 
+def offered(tier: str, readings: Sequence[Reading]) -> bool:
+    """Whether a tier is more than the one before it for some channel of the model."""
+    return tier != "exact" or any(_has_exact(reading) for reading in readings)
+
+
 def bounds_of(tier: str, readings: Sequence[Reading]) -> list[SeparableBound]:
-    """All bounds that a tier offers; each is sound, so the best counts. Those of channels are added."""
+    """All bounds that a tier offers; each is sound, so the best counts. Those of channels are added.
+
+    A channel for which a tier does not exist takes part with tier crown.
+    """
     menus = [_menu(tier, reading) for reading in readings]
     return [reduce(add, choice) for choice in product(*menus)]
 
@@ -87,7 +95,12 @@ def check_tiers(tiers: Sequence[str]) -> tuple[str, ...]:
     return tuple(tier for tier in TIERS if tier in tiers)
 
 
+def _has_exact(reading: Reading) -> bool:
+    return isinstance(reading, CNNReading) and reading.model.config.pooling == "mean"
+
+
 def _menu(tier: str, reading: Reading) -> list[SeparableBound]:
+    tier = "crown" if tier == "exact" and not _has_exact(reading) else tier
     if isinstance(reading, CNNReading):
         return CNN_TIERS[tier](reading)
     if isinstance(reading, BiLSTMReading):

@@ -30,12 +30,14 @@ class Windows:
     projected: tuple[Tensor, ...]
     original: Tensor
     swapped: Tensor
+    scale: float
 
     @cached_property
     def moves(self) -> tuple[Tensor, ...]:
         """What each swap adds to the window in which it stands at offset l: [swaps, filters] for each l."""
         return tuple(
-            words.index_select(0, self.swapped) - words.index_select(0, self.original) for words in self.projected
+            self.scale * (words.index_select(0, self.swapped) - words.index_select(0, self.original))
+            for words in self.projected
         )
 
     @property
@@ -86,7 +88,7 @@ def window_boxes(model: TextCNN, question: Question, tables: WordTables) -> list
         )
         assert layer.bias is not None
         box, real = _box_of(layer.bias, projected, sets, question)
-        found.append(Windows(box, real, projected, original, swapped))
+        found.append(Windows(box, real, projected, original, swapped, question.scale))
     return found
 
 
@@ -103,7 +105,7 @@ def _box_of(bias: Tensor, projected: tuple[Tensor, ...], sets: WordSets, questio
     clean, falls, rises = bias, [], []
     for offset, words in enumerate(projected):
         own = words.index_select(0, sets.choices[:, 0])
-        low, high = extremes_over_choices(words, sets.choices, sets.allowed)
+        low, high = extremes_over_choices(words, sets.choices, sets.allowed, epsilon=question.scale)
         span = sets.places[:, offset : offset + windows]
         clean = clean + F.embedding(span, own)
         falls.append(F.embedding(span, low - own))

@@ -15,8 +15,8 @@ class WordTables:
     """Projections of words by the affine maps through which they enter models.
 
     Words enter by affine maps, so the image of each word is a constant of the model. A table of all images is kept
-    while all tables together stay below `limit` bytes; beyond that, the words asked for are projected each time. The models
-    must not change meanwhile: a table belongs to one run over one frozen copy.
+    while all tables together stay below `limit` bytes; beyond that, the words asked for are projected each time. The
+    models must not change meanwhile: a table belongs to one run over one frozen copy.
     """
 
     def __init__(self, *, limit: int = LIMIT_BYTES) -> None:
