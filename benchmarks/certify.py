@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 import sgbt
-from sgbt.certify import TIERS, certify
+from sgbt.certify import DEFAULT_TIERS, certify
 from sgbt.certify.summary import Summary
 from sgbt.data import Split
 from sgbt.models import BiLSTM, TextClassifier, TextCNN, load_classifier, save_classifier
@@ -66,7 +66,7 @@ def measured(classifier: TextClassifier, name: str, texts: Split, scales: list[f
     rows: list[dict[str, object]] = []
     print(f"\n{name}: {len(texts)} texts\n| scale | tier | certified of correct | median ms |\n|---|---|---|---|")
     for scale in scales:
-        for tiers in (*((tier,) for tier in TIERS), TIERS):
+        for tiers in (*((tier,) for tier in DEFAULT_TIERS), DEFAULT_TIERS):
             summary = Summary.of(certify(classifier, texts, tiers=tiers, scale=scale))
             called = tiers[0] if len(tiers) == 1 else "all"
             if not summary.tiers:
@@ -81,10 +81,8 @@ def by_budget(classifier: TextClassifier, texts: Split) -> dict[int, float]:
     """The share of all texts that hold while at most n words are replaced, for n from 0 to all (key -1)."""
     proofs = certify(classifier, texts)
     radii = [proof.radius if proof.radius is not None else -1 for proof in proofs]
-    curve = {
-        n: sum(radius >= min(n, proof.replaceable) for radius, proof in zip(radii, proofs, strict=True))
-        for n in range(65)
-    }
+    pairs = list(zip(radii, proofs, strict=True))
+    curve = {n: sum(radius >= min(n, proof.replaceable) for radius, proof in pairs) for n in range(65)}
     curve[-1] = sum(proof.certified for proof in proofs)
     return {n: count / max(len(proofs), 1) for n, count in curve.items()}
 

@@ -14,11 +14,11 @@ SLACK = 1e-9
 
 
 def guaranteed_monotone(tier: str, model: str) -> bool:
-    """Crown's lines are fitted to the boxes, so a smaller box may fit worse; exact falls back to it where it must."""
-    return tier != "crown" and (tier != "exact" or model == "cnn-mean")
+    """Crown's lines are fitted to the boxes, so a smaller box may fit worse; full, and exact elsewhere, rest on it."""
+    return tier not in ("crown", "full") and (tier != "exact" or model == "cnn-mean")
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(10))
 def test_no_variant_of_a_random_text_goes_below_any_bound_of_a_random_model(seed: int) -> None:
     for name, model in all_models(seed):
         precise, classes = in_float64(model), classes_of(model)

@@ -12,9 +12,10 @@ from sgbt.certify.oracle import Exact, exhaustive
 from sgbt.certify.question import Question
 from sgbt.certify.rounding import rounding_slack
 from sgbt.certify.rows import read_rows
-from sgbt.certify.tiers import TIERS, in_float64, margin_bounds
+from sgbt.certify.tiers import DEFAULT_TIERS, TIERS, in_float64, margin_bounds
 
 __all__ = [
+    "DEFAULT_TIERS",
     "TIERS",
     "Certificate",
     "Exact",

@@ -16,6 +16,7 @@ from sgbt.certify.lstm_planes import carried_planes
 from sgbt.certify.question import Question
 from sgbt.certify.remainders import core_remainders, taylor_remainders
 from sgbt.certify.separable import SeparableBound
+from sgbt.certify.tightened import tightened
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import BiLSTM
 
@@ -106,6 +107,12 @@ class BiLSTMReading:
         constant = self.bias + offset + torch.einsum("sdbrg,sdbg->br", coefficients, self.steps.entering)
         return [SeparableBound(self.question, constant, self.steps.gains(self.question, coefficients))]
 
+    def full(self) -> list[SeparableBound]:
+        """Tier full: sgbt-taylor and crown on boxes tightened at every step."""
+        tight = BiLSTMReading(self.model, self.question, self.tables)
+        tight.__dict__["steps"] = tightened(self.steps, self.question)
+        return [*tight.interval(), *tight.taylor(), *tight.fitted()]
+
 
 def _least(adjoint: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """The least of the sum of adjoint . r over r in [low, high]: [texts, rivals]."""
@@ -120,4 +127,5 @@ BILSTM_TIERS: dict[str, Callable[[BiLSTMReading], list[SeparableBound]]] = {
     "sgbt-core": BiLSTMReading.core,
     "sgbt-taylor": BiLSTMReading.taylor,
     "crown": BiLSTMReading.fitted,
+    "full": BiLSTMReading.full,
 }

@@ -18,7 +18,7 @@ from sgbt.certify.question import Question
 from sgbt.certify.rounding import largest_margin, rounding_slack
 from sgbt.certify.rows import RowFile
 from sgbt.certify.separable import SeparableBound
-from sgbt.certify.tiers import TIERS, bounds_of, check_tiers, in_float64, lowest_of, offered, readings_of
+from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, in_float64, lowest_of, offered, readings_of
 from sgbt.certify.word_tables import WordTables
 from sgbt.data import Batch, RaggedIds, Split, TokenisedTexts, tokenise
 from sgbt.data.batches import pad
@@ -45,7 +45,7 @@ def certify(
     table: SubstitutionTable | None = None,
     *,
     labels: Sequence[int] | None = None,
-    tiers: Sequence[str] = TIERS,
+    tiers: Sequence[str] = DEFAULT_TIERS,
     max_substitutions: int | None = None,
     scale: float = 1.0,
     out: str | Path | None = None,

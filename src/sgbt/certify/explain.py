@@ -10,7 +10,7 @@ from sgbt.certify.certificate import Certificate
 from sgbt.certify.certifying import certify
 from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
-from sgbt.certify.tiers import TIERS, bounds_of, in_float64, readings_of
+from sgbt.certify.tiers import bounds_of, in_float64, readings_of
 from sgbt.certify.word_tables import WordTables
 from sgbt.data import Tokens
 from sgbt.errors import CertificateError
@@ -84,7 +84,7 @@ def explain(
     """
     table = table if table is not None else classifier.table
     labels = None if label is None else [label]
-    (certificate,) = certify(classifier, [text], table, labels=labels, tiers=TIERS, max_substitutions=max_substitutions)
+    (certificate,) = certify(classifier, [text], table, labels=labels, max_substitutions=max_substitutions)
     if table is None:
         raise CertificateError(wanted="a substitution table", got="none", where="explain")
     tokens = classifier.tokenizer.tokenize(text)

@@ -114,10 +114,10 @@ def _run(own: Pair, entering: Pair, recurrent: Tensor, *, budget: int | None) ->
         kept = free if levels == 1 else (own[0][step], own[1][step])
         opened = (recurring[0] + kept[0], recurring[1] + kept[1])
         before = cell
-        new_cell, new_hidden = _cell(opened, cell)
+        new_cell, new_hidden = cell_box(opened, cell)
         if levels > 1:  # a substitute, after one replacement fewer
             other = (recurring[0][:-1] + free[0], recurring[1][:-1] + free[1])
-            cell_2, hidden_2 = _cell(other, (cell[0][:-1], cell[1][:-1]))
+            cell_2, hidden_2 = cell_box(other, (cell[0][:-1], cell[1][:-1]))
             opened, new_cell, new_hidden = _hull(opened, other), _hull(new_cell, cell_2), _hull(new_hidden, hidden_2)
         cell, hidden = new_cell, new_hidden
         for kept_values, pair in zip(record, (opened, before, cell, hidden), strict=True):
@@ -132,7 +132,7 @@ def _hull(whole: Pair, fewer: Pair) -> Pair:
     return low, high
 
 
-def _cell(gates: Pair, cell: Pair) -> tuple[Pair, Pair]:
+def cell_box(gates: Pair, cell: Pair) -> tuple[Pair, Pair]:
     """One step of interval propagation: the boxes of the new cell state and of the new hidden state."""
     low, high = gates[0].chunk(4, dim=-1), gates[1].chunk(4, dim=-1)
     opened, kept, output = ((low[gate].sigmoid(), high[gate].sigmoid()) for gate in (0, 1, 3))

@@ -25,6 +25,10 @@ class Plane:
     second: Tensor
     offset: Tensor
 
+    def at(self, step: int) -> Plane:
+        """The plane of one step."""
+        return Plane(self.first[step], self.second[step], self.offset[step])
+
 
 @dataclass(frozen=True, eq=False)
 class Planes:
@@ -33,16 +37,18 @@ class Planes:
     below: Plane
     above: Plane
 
-    def chosen(self, step: int, weight: Tensor) -> Plane:
-        """For weights [directions, texts, rivals, hidden] at one step: the plane below where positive, else above."""
-        positive = weight >= 0
-        parts = [
-            torch.where(
-                positive, getattr(self.below, name)[step].unsqueeze(2), getattr(self.above, name)[step].unsqueeze(2)
-            )
-            for name in ("first", "second", "offset")
-        ]
-        return Plane(*parts)
+    def at(self, step: int) -> Planes:
+        """The planes of one step."""
+        return Planes(self.below.at(step), self.above.at(step))
+
+    def chosen(self, weight: Tensor) -> Plane:
+        """For weights [directions, texts, rivals, hidden]: the plane below where positive, else the one above."""
+        positive, below, above = weight >= 0, self.below, self.above
+        return Plane(
+            torch.where(positive, below.first.unsqueeze(2), above.first.unsqueeze(2)),
+            torch.where(positive, below.second.unsqueeze(2), above.second.unsqueeze(2)),
+            torch.where(positive, below.offset.unsqueeze(2), above.offset.unsqueeze(2)),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +106,26 @@ def _through(weight: Tensor, lines: Lines, *, below: bool) -> tuple[Tensor, Tens
     return weight * slope, weight * offset
 
 
+def output_planes(gates: Box, after: Box) -> Planes:
+    """h = sigma(o) tanh(C) between planes in (o, C)."""
+    return product_planes(Factor.of(SIGMOID, _gate(gates, 3)), Factor.of(TANH, after))
+
+
+def kept_planes(gates: Box, before: Box) -> Planes:
+    """sigma(f) c between planes in (f, c)."""
+    return product_planes(Factor.of(SIGMOID, _gate(gates, 1)), Factor.of(None, before))
+
+
+def added_planes(gates: Box) -> Planes:
+    """sigma(i) tanh(g) between planes in (i, g)."""
+    return product_planes(Factor.of(SIGMOID, _gate(gates, 0)), Factor.of(TANH, _gate(gates, 2)))
+
+
+def _gate(gates: Box, number: int) -> Box:
+    lower, upper, clean = (end.chunk(4, dim=-1)[number] for end in (gates.lower, gates.upper, gates.clean))
+    return Box(lower, upper, clean)
+
+
 def carried_planes(steps: Steps, injected: Tensor) -> tuple[Tensor, Tensor]:
     """A linear lower bound of the margins (without the head's bias) in what words add to the gates.
 
@@ -107,25 +133,18 @@ def carried_planes(steps: Steps, injected: Tensor) -> tuple[Tensor, Tensor]:
     step to the first, h is replaced by a plane in (o, C), C by planes in (f, c) and (i, g), on the side that the sign
     of its coefficient asks for; the gates' recurrent part turns into coefficients of the previous h.
     """
-    i, f, g, o = (
-        Box(*part)
-        for part in zip(
-            *(end.chunk(4, dim=-1) for end in (steps.gates.lower, steps.gates.upper, steps.gates.clean)), strict=True
-        )
-    )
-    output = product_planes(Factor.of(SIGMOID, o), Factor.of(TANH, steps.after))
-    kept = product_planes(Factor.of(SIGMOID, f), Factor.of(None, steps.before))
-    added = product_planes(Factor.of(SIGMOID, i), Factor.of(TANH, g))
+    output, kept = output_planes(steps.gates, steps.after), kept_planes(steps.gates, steps.before)
+    added = added_planes(steps.gates)
     p_flow, q = torch.zeros_like(injected[0]), torch.zeros_like(injected[0])
     offset = torch.zeros_like(injected[0, 0, :, :, 0])
     coefficients = []
     for step in reversed(range(len(injected))):
         p = injected[step] + p_flow
-        plane = output.chosen(step, p)
+        plane = output.at(step).chosen(p)
         offset = offset + (p * plane.offset).sum(dim=(0, 3))
         by_output = p * plane.first
         q = q + p * plane.second
-        hold, add = kept.chosen(step, q), added.chosen(step, q)
+        hold, add = kept.at(step).chosen(q), added.at(step).chosen(q)
         offset = offset + (q * (hold.offset + add.offset)).sum(dim=(0, 3))
         gate = torch.cat((q * add.first, q * hold.first, q * add.second, by_output), dim=-1)
         coefficients.append(gate)

@@ -20,8 +20,15 @@ from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
 from sgbt.models import BiLSTM, Model, TextCNN, TwoChannel, worst_case_logits
 
-TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown", "exact")
-"""Every tier there is, in the order in which they are tried. The last is for mean-pooled TextCNNs only (`chain`)."""
+TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown", "full", "exact")
+"""Every tier there is, in the order in which they are tried.
+
+Two exist only where they add something: `full` for BiLSTMs (the boxes of a TextCNN's windows are exact already), and
+`exact` for mean-pooled TextCNNs (`chain`). Where a tier does not exist it is not tried.
+"""
+
+DEFAULT_TIERS = tuple(tier for tier in TIERS if tier != "full")
+"""What is tried unless tiers are named: all but `full`, which takes seconds for a text of some hundred words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +64,7 @@ def readings_of(model: Model, question: Question, tables: WordTables) -> list[Re
 
 def offered(tier: str, readings: Sequence[Reading]) -> bool:
     """Whether a tier is more than the one before it for some channel of the model."""
-    return tier != "exact" or any(_has_exact(reading) for reading in readings)
+    return any(_has(tier, reading) for reading in readings)
 
 
 def bounds_of(tier: str, readings: Sequence[Reading]) -> list[SeparableBound]:
@@ -95,12 +102,14 @@ def check_tiers(tiers: Sequence[str]) -> tuple[str, ...]:
     return tuple(tier for tier in TIERS if tier in tiers)
 
 
-def _has_exact(reading: Reading) -> bool:
-    return isinstance(reading, CNNReading) and reading.model.config.pooling == "mean"
+def _has(tier: str, reading: Reading) -> bool:
+    if tier == "full":
+        return isinstance(reading, BiLSTMReading)
+    return tier != "exact" or (isinstance(reading, CNNReading) and reading.model.config.pooling == "mean")
 
 
 def _menu(tier: str, reading: Reading) -> list[SeparableBound]:
-    tier = "crown" if tier == "exact" and not _has_exact(reading) else tier
+    tier = tier if _has(tier, reading) else "crown"
     if isinstance(reading, CNNReading):
         return CNN_TIERS[tier](reading)
     if isinstance(reading, BiLSTMReading):

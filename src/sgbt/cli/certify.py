@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from sgbt.certify import TIERS, Certificate, certify
+from sgbt.certify import DEFAULT_TIERS, TIERS, Certificate, certify
 from sgbt.certify.robust import Robust, robust_by_oracle
 from sgbt.certify.summary import Share, Summary
 from sgbt.cli import options as opt
@@ -26,7 +26,9 @@ console = Console(highlight=False)
 ORACLE_LIMIT = 20_000
 
 Run = Annotated[Path, typer.Argument(help="Folder of a trained model; see sgbt train.")]
-Tiers = Annotated[str, typer.Option(help=f"Tiers to try, separated by commas, of {', '.join(TIERS)}; or all.")]
+Tiers = Annotated[
+    str, typer.Option(help=f"Tiers to try, separated by commas, of {', '.join(TIERS)}; all, or those not too dear.")
+]
 Budget = Annotated[int | None, typer.Option(help="At most this many words replaced at once; otherwise any number.")]
 Table_ = Annotated[
     str, typer.Option(help="Who may replace whom: model (what it was trained for), or as in sgbt train.")
@@ -42,7 +44,7 @@ def certify_(
     label: opt.LabelColumn = None,
     split: Annotated[str, typer.Option(help="Which texts: train, dev or test.")] = "test",
     limit: Annotated[int | None, typer.Option(help="Only the first so many texts.")] = None,
-    tiers: Tiers = "all",
+    tiers: Tiers = "default",
     max_substitutions: Budget = None,
     substitutions: Table_ = "model",
     vectors: opt.Vectors = "glove",
@@ -106,6 +108,8 @@ def trained_on(run: Path) -> str:
 
 def tiers_of(names: str) -> tuple[str, ...]:
     """The tiers that the command line names."""
+    if names == "default":
+        return DEFAULT_TIERS
     return TIERS if names == "all" else tuple(name.strip() for name in names.split(","))
 
 
