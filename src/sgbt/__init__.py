@@ -20,6 +20,7 @@ _HOMES = {
         "local_second_order",
         "proposition_one",
     ),
+    "sgbt.certify": ("Certificate", "Verdict", "certify", "check_consistent", "explain"),
     "sgbt.data": ("TextDataset", "Tokenizer", "load_dataset"),
     "sgbt.embeddings": ("EmbeddingTable", "load_embeddings"),
     "sgbt.errors": ("SgbtError",),

@@ -4,6 +4,11 @@ from sgbt.bounds import LSTMCellBounds as LSTMCellBounds
 from sgbt.bounds import ObservedRange as ObservedRange
 from sgbt.bounds import local_second_order as local_second_order
 from sgbt.bounds import proposition_one as proposition_one
+from sgbt.certify import Certificate as Certificate
+from sgbt.certify import Verdict as Verdict
+from sgbt.certify import certify as certify
+from sgbt.certify import check_consistent as check_consistent
+from sgbt.certify import explain as explain
 from sgbt.data import TextDataset as TextDataset
 from sgbt.data import Tokenizer as Tokenizer
 from sgbt.data import load_dataset as load_dataset

@@ -57,5 +57,9 @@ class BoundError(SgbtError, ValueError):
     """A bound that would not mean anything: an empty box, a size that does not fit, an unproven range."""
 
 
+class CertificateError(SgbtError):
+    """A certificate that cannot be made, read or reconciled as asked."""
+
+
 class SgbtWarning(UserWarning):
     """Something a person should know, although the work goes on."""

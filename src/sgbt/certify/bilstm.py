@@ -1,0 +1,131 @@
+"""The tiers of a BiLSTM: interval, mean value form, two second-order expansions, and fitted planes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from sgbt.bounds.ibp import Pair, worst_logits
+from sgbt.certify.adjoints import Adjoints, clean_adjoints, interval_adjoints
+from sgbt.certify.lstm_boxes import Steps, lstm_boxes
+from sgbt.certify.lstm_planes import carried_planes
+from sgbt.certify.question import Question
+from sgbt.certify.remainders import core_remainders, taylor_remainders
+from sgbt.certify.separable import SeparableBound
+from sgbt.certify.tightened import tightened
+from sgbt.certify.word_tables import WordTables
+from sgbt.models import BiLSTM
+
+
+@dataclass(frozen=True, eq=False)
+class BiLSTMReading:
+    """A BiLSTM in float64 with a question to it: boxes and adjoints are found once, for all tiers."""
+
+    model: BiLSTM
+    question: Question
+    tables: WordTables
+
+    @cached_property
+    def steps(self) -> Steps:
+        """The boxes of all steps."""
+        return lstm_boxes(self.model, self.question, self.tables)
+
+    @cached_property
+    def injected(self) -> Tensor:
+        """The margin's direct derivative by every hidden state: [steps, directions, texts, rivals, hidden].
+
+        Zero at the steps that pooling does not read; nothing flows back from padding.
+        """
+        weight, _ = self.question.against_rivals(self.model.head.weight, self.model.head.bias)
+        by_direction = torch.stack(weight.chunk(2, dim=2))
+        lengths = self.question.lengths.clamp(min=1)
+        step = torch.arange(self.steps.entering.shape[0], device=lengths.device).unsqueeze(1)
+        if self.model.config.pooling == "last":
+            share = (step == lengths - 1).to(weight.dtype)
+        else:
+            share = (step < lengths).to(weight.dtype) / lengths
+        return share[:, None, :, None, None] * by_direction
+
+    @cached_property
+    def bias(self) -> Tensor:
+        """The head's bias of (label - rival)."""
+        return self.question.against_rivals(self.model.head.weight, self.model.head.bias)[1]
+
+    @cached_property
+    def margins(self) -> Tensor:
+        """The margins of the texts themselves."""
+        return self.bias + torch.einsum("sdbrh,sdbh->br", self.injected, self.steps.hidden.clean)
+
+    @cached_property
+    def adjoints(self) -> Adjoints:
+        """The ordinary backward pass at the texts themselves."""
+        return clean_adjoints(self.steps, self.injected)
+
+    def interval(self) -> list[SeparableBound]:
+        """Tier ibp."""
+        lengths = self.question.lengths.clamp(min=1)
+        low, high = (
+            self.model.pool([end[:, 0], end[:, 1]], lengths)
+            for end in (self.steps.hidden.lower, self.steps.hidden.upper)
+        )
+        worst = worst_logits((low, high), self.model.head.weight, self.model.head.bias, self.question.labels)
+        return [SeparableBound.flat(self.question, -worst.gather(1, self.question.rivals))]
+
+    def gradient(self) -> list[SeparableBound]:
+        """Tier gbm: margin(x') = margin(x) + sum_t G_t . move_t with G in the interval gradient."""
+        low, high = interval_adjoints(self.steps, self.injected)
+        gains = self.steps.gains(self.question, (low + high) / 2, (high - low) / 2)
+        return [SeparableBound(self.question, self.margins, gains)]
+
+    def core(self) -> list[SeparableBound]:
+        """Tier sgbt-core: the remainders from the curvature bound of the cell."""
+        return self._second_order(core_remainders(self.steps), self.adjoints.later)
+
+    def taylor(self) -> list[SeparableBound]:
+        """Tier sgbt-taylor: the remainders from exact one-dimensional ones."""
+        return self._second_order(taylor_remainders(self.steps), self.adjoints.cell)
+
+    def _second_order(self, remainders: tuple[Pair, Pair], cell: Tensor) -> list[SeparableBound]:
+        """S-GBT: margin(x') - margin(x) = sum_t g_t . move_t + sum_t (p_t . r^h_t + q_t . r^C_t), exactly.
+
+        g, p and q are the margin's derivatives by gates, hidden and cell states at the text itself: the remainders are
+        sources of the linearised network, and its response to a source is the adjoint at that place. Where r^h is the
+        remainder of the whole cell, q counts only what flows through the next step.
+        """
+        (cell_low, cell_high), (hidden_low, hidden_high) = remainders
+        lost = _least(self.adjoints.hidden, hidden_low, hidden_high) + _least(cell, cell_low, cell_high)
+        gains = self.steps.gains(self.question, self.adjoints.gates)
+        return [SeparableBound(self.question, self.margins + lost, gains)]
+
+    def fitted(self) -> list[SeparableBound]:
+        """Tier crown: planes fitted to the boxes, carried back from the margin to the words."""
+        offset, coefficients = carried_planes(self.steps, self.injected)
+        constant = self.bias + offset + torch.einsum("sdbrg,sdbg->br", coefficients, self.steps.entering)
+        return [SeparableBound(self.question, constant, self.steps.gains(self.question, coefficients))]
+
+    def full(self) -> list[SeparableBound]:
+        """Tier full: sgbt-taylor and crown on boxes tightened at every step."""
+        tight = BiLSTMReading(self.model, self.question, self.tables)
+        tight.__dict__["steps"] = tightened(self.steps, self.question)
+        return [*tight.interval(), *tight.taylor(), *tight.fitted()]
+
+
+def _least(adjoint: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """The least of the sum of adjoint . r over r in [low, high]: [texts, rivals]."""
+    return torch.einsum("sdbrh,sdbh->br", adjoint.clamp(min=0), low) + torch.einsum(
+        "sdbrh,sdbh->br", adjoint.clamp(max=0), high
+    )
+
+
+BILSTM_TIERS: dict[str, Callable[[BiLSTMReading], list[SeparableBound]]] = {
+    "ibp": BiLSTMReading.interval,
+    "gbm": BiLSTMReading.gradient,
+    "sgbt-core": BiLSTMReading.core,
+    "sgbt-taylor": BiLSTMReading.taylor,
+    "crown": BiLSTMReading.fitted,
+    "full": BiLSTMReading.full,
+}

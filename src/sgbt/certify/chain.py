@@ -1,0 +1,95 @@
+"""The exact worst case of a mean-pooled TextCNN, by dynamic programming along the text.
+
+With mean pooling a margin is a sum over windows, and a window sees only its own words: margin = bias + sum_p s_p, where
+s_p depends on words p - K + 1 to p, K the widest window. Such a chain is minimised exactly: the least value of all up
+to word p, given the choice of the last K - 1 words, follows from the same for word p - 1. The work is the number of
+choices that a window has, so windows of 3 or 4 words with a few substitutes each are cheap; a text in which some window
+has more than `most` choices is left undecided.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sgbt.certify.question import Question
+from sgbt.certify.word_tables import WordTables
+from sgbt.models import TextCNN
+from sgbt.models.activations import ACTIVATIONS
+
+MOST_CHOICES = 1 << 13
+
+
+def chain_margins(model: TextCNN, question: Question, tables: WordTables, *, most: int = MOST_CHOICES) -> Tensor:
+    """The exact least margins [texts, rivals] within the question's budget; minus infinity where a window has too many.
+
+    `model` is in float64 and pools by the mean.
+    """
+    assert model.config.pooling == "mean"
+    weight, bias = question.against_rivals(model.head.weight, model.head.bias)
+    found = [bias[text] + _least(model, question, text, weight[text], tables, most) for text in range(len(question))]
+    return torch.stack(found) if found else bias
+
+
+def _least(model: TextCNN, question: Question, text: int, head: Tensor, tables: WordTables, most: int) -> Tensor:
+    """The least sum of window scores of one text, [rivals]."""
+    length = int(question.lengths[text])
+    widest = max(model.config.kernel_sizes)
+    choices = [_choices(question, text, place) for place in range(length)]
+    choices += [question.ids.new_zeros(1)] * max(widest - length, 0)  # the zeros that fill up a short text
+    counts = [len(choice) for choice in choices]
+    spans = (counts[end - widest + 1 : end + 1] for end in range(widest - 1, len(counts)))
+    if any(math.prod(span) > most for span in spans):
+        return head.new_full((head.shape[0],), -torch.inf)
+    scores = _window_scores(model, choices, max(length, 1), head, tables, question.scale)
+    levels = 1 if question.budget is None else min(question.budget, sum(count > 1 for count in counts)) + 1
+    best = head.new_zeros((levels,) + (1,) * (widest - 1) + (head.shape[0],))
+    for place, count in enumerate(counts):
+        # axes: replaced so far, choices of the last `widest` words, rivals
+        longer = best.unsqueeze(-2).expand(*best.shape[:-1], count, best.shape[-1])
+        if question.budget is not None and count > 1:  # any choice but the word itself is one more replacement
+            fewer = F.pad(longer[:-1].flatten(1), (0, 0, 1, 0), value=torch.inf).view_as(longer)
+            longer = torch.cat([longer[..., :1, :], fewer[..., 1:, :]], dim=-2)
+        longer = longer + scores[place]
+        best = longer.amin(dim=1)
+    return best.flatten(0, -2).amin(dim=0)
+
+
+def _choices(question: Question, text: int, place: int) -> Tensor:
+    return question.ids[text, place][question.allowed[text, place]]
+
+
+def _window_scores(
+    model: TextCNN, choices: list[Tensor], length: int, head: Tensor, tables: WordTables, scale: float
+) -> list[Tensor]:
+    """For each word, what the windows that end there add to the margins, over the choices of their words.
+
+    Score p broadcasts against [choices of the last `widest` words, rivals]: a narrower window has leading axes of 1.
+    """
+    sizes, function = model.config.kernel_sizes, ACTIVATIONS[model.config.activation].function
+    codes = model.embedding.encode(torch.cat(choices))
+    starts = [0]
+    for choice in choices:
+        starts.append(starts[-1] + len(choice))
+    totals: list[Tensor] = [head.new_zeros(())] * len(choices)
+    for number, (layer, size) in enumerate(zip(model.convolutions, sizes, strict=True)):
+        assert isinstance(layer, nn.Conv1d)
+        assert layer.bias is not None
+        own = head[:, number * model.config.filters : (number + 1) * model.config.filters]
+        count = max(length - size + 1, 1)
+        projected = [
+            tables.project(model, f"{number}.{offset}", layer.weight[:, :, offset], None, codes)
+            for offset in range(size)
+        ]
+        for first in range(count):
+            z = layer.bias
+            for offset in range(size):
+                part = projected[offset][starts[first + offset] : starts[first + offset + 1]]
+                part = part if scale == 1.0 else part[:1] + scale * (part - part[:1])
+                z = z.unsqueeze(-2) + part  # one more axis for one more word
+            last = first + size - 1
+            totals[last] = totals[last] + function(z) @ own.T / count
+    return totals

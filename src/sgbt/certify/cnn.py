@@ -1,0 +1,159 @@
+"""The tiers of a TextCNN: interval, mean value form, two second-order expansions, and fitted lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from sgbt.bounds import ACTIVATIONS, Activation
+from sgbt.bounds.ibp import worst_logits
+from sgbt.certify.chain import chain_margins
+from sgbt.certify.feature_lines import FeatureLines, constant_above, fitted_max_lines, fixed_max_lines, mean_lines
+from sgbt.certify.lines import Relaxation, curvature_lines, planes, tangent_lines
+from sgbt.certify.question import Question
+from sgbt.certify.separable import SeparableBound
+from sgbt.certify.window_boxes import Windows, window_boxes
+from sgbt.certify.word_tables import WordTables
+from sgbt.models import TextCNN
+from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
+
+
+@dataclass(frozen=True, eq=False)
+class CNNReading:
+    """A TextCNN in float64 with a question to it: the boxes of its windows are found once, for all tiers."""
+
+    model: TextCNN
+    question: Question
+    tables: WordTables
+
+    @cached_property
+    def windows(self) -> list[Windows]:
+        """The windows of every width."""
+        return window_boxes(self.model, self.question, self.tables)
+
+    @property
+    def phi(self) -> Activation:
+        """The activation with its derivatives."""
+        return ACTIVATIONS[self.model.config.activation]
+
+    @cached_property
+    def heads(self) -> list[Tensor]:
+        """The head's weights of (label - rival), [texts, rivals, filters] for every width."""
+        weight, _ = self.question.against_rivals(self.model.head.weight, self.model.head.bias)
+        return list(weight.chunk(len(self.model.config.kernel_sizes), dim=2))
+
+    @cached_property
+    def bias(self) -> Tensor:
+        """The head's bias of (label - rival)."""
+        return self.question.against_rivals(self.model.head.weight, self.model.head.bias)[1]
+
+    def carried(self, features: Sequence[FeatureLines]) -> SeparableBound:
+        """Linear features through the head: below where a weight is positive, above where it is negative."""
+        constant, gains = self.bias, None
+        for windows, lines, head in zip(self.windows, features, self.heads, strict=True):
+            up, down = head.clamp(min=0), head.clamp(max=0)
+            constant = constant + (up * lines.below.offset.unsqueeze(1) + down * lines.above.offset.unsqueeze(1)).sum(
+                -1
+            )
+            coefficients = up.unsqueeze(2) * lines.below.slopes.unsqueeze(1)
+            coefficients = coefficients + down.unsqueeze(2) * lines.above.slopes.unsqueeze(1)
+            constant = constant + torch.einsum("brwf,bwf->br", coefficients, windows.box.clean)
+            part = windows.gains(self.question, coefficients)
+            gains = part if gains is None else gains + part
+        assert gains is not None
+        return SeparableBound(self.question, constant, gains)
+
+    def interval(self) -> list[SeparableBound]:
+        """Tier ibp, from the exact boxes of the windows: the only tier without first-order term."""
+        activation, lengths = FUNCTIONS[self.model.config.activation], self.question.lengths
+        ends = [activation.range(windows.box.lower, windows.box.upper) for windows in self.windows]
+        box = (
+            self.model.pool_activated([low for low, _ in ends], lengths),
+            self.model.pool_activated([high for _, high in ends], lengths),
+        )
+        worst = worst_logits(box, self.model.head.weight, self.model.head.bias, self.question.labels)
+        return [SeparableBound.flat(self.question, -worst.gather(1, self.question.rivals))]
+
+    def gradient(self) -> list[SeparableBound]:
+        """Tier gbm, the mean value form: margin(x') = margin(x) + G . (x' - x) for some G in the interval gradient.
+
+        The gradient is taken with respect to the windows' pre-activations, in which a swap's move is known exactly;
+        G then multiplies moves. Max pooling has no gradient where windows tie; Lebourg's mean value theorem holds with
+        Clarke's instead, whose hull is used: a window that can win somewhere in the box counts with a share between 0
+        and 1, one that always wins with 1.
+        """
+        constant, gains = self.bias, None
+        for windows, head in zip(self.windows, self.heads, strict=True):
+            slopes = self.phi.range(windows.box.interval, order=1)
+            low, high = self._shares(windows, slopes.lower, slopes.upper)
+            middle, radius = ((high + low) / 2).unsqueeze(1), ((high - low) / 2).unsqueeze(1)
+            head = head.unsqueeze(2)
+            part = windows.gains(self.question, head * middle, head.abs() * radius)
+            gains = part if gains is None else gains + part
+        clean = [windows.box.clean for windows in self.windows]
+        features = self.model.pool(clean, self.question.lengths).chunk(len(self.model.config.kernel_sizes), dim=1)
+        for head, feature in zip(self.heads, features, strict=True):
+            constant = constant + torch.einsum("brf,bf->br", head, feature)
+        assert gains is not None
+        return [SeparableBound(self.question, constant, gains)]
+
+    def _shares(self, windows: Windows, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
+        real = windows.real
+        if self.model.config.pooling == "mean":
+            return low * real / windows.counts.unsqueeze(1), high * real / windows.counts.unsqueeze(1)
+        activation = FUNCTIONS[self.model.config.activation]
+        ends = windows.box.lower, windows.box.upper
+        if not activation.monotone:
+            ends = activation.range(*ends)
+        floor = ends[0].masked_fill(~real, -torch.inf).amax(dim=1, keepdim=True)
+        able = (ends[1] >= floor) & real
+        alone = able.sum(dim=1, keepdim=True) == 1
+        low = torch.where(alone, low, low.clamp(max=0))
+        high = torch.where(alone, high, high.clamp(min=0))
+        return low * able, high * able
+
+    def second_order(self, relax: Relaxation) -> list[SeparableBound]:
+        """S-GBT: first-order term exact and shared by all filters, remainder of each window bounded.
+
+        With max pooling two bounds: one that keeps the first-order term of every filter, and one that keeps it only
+        where the head's weight is positive, with the constant that no window can exceed elsewhere.
+        """
+        if self.model.config.pooling == "mean":
+            return [self.carried([mean_lines(self.phi, windows, relax) for windows in self.windows])]
+        fixed = [fixed_max_lines(self.phi, windows, relax) for windows in self.windows]
+        lifted = [constant_above(lines, self.phi, windows) for lines, windows in zip(fixed, self.windows, strict=True)]
+        return [self.carried(fixed), self.carried(lifted)]
+
+    def core(self) -> list[SeparableBound]:
+        """Tier sgbt-core. ReLU has no curvature bound at its kink; there the interval tier stands in."""
+        return self.second_order(curvature_lines) if self.phi.smooth else self.interval()
+
+    def taylor(self) -> list[SeparableBound]:
+        """Tier sgbt-taylor: the exact range of each window's remainder, which needs no second derivative."""
+        return self.second_order(tangent_lines)
+
+    def fitted(self) -> list[SeparableBound]:
+        """Tier crown: lines fitted to the boxes."""
+        if self.model.config.pooling == "mean":
+            return self.second_order(planes)
+        lines = [fitted_max_lines(self.phi, windows, planes) for windows in self.windows]
+        lifted = [constant_above(line, self.phi, windows) for line, windows in zip(lines, self.windows, strict=True)]
+        return [self.carried(lines), self.carried(lifted)]
+
+    def exact(self) -> list[SeparableBound]:
+        """Tier exact, for mean pooling: the least margins themselves, by dynamic programming."""
+        return [SeparableBound.flat(self.question, chain_margins(self.model, self.question, self.tables))]
+
+
+CNN_TIERS: dict[str, Callable[[CNNReading], list[SeparableBound]]] = {
+    "ibp": CNNReading.interval,
+    "gbm": CNNReading.gradient,
+    "sgbt-core": CNNReading.core,
+    "sgbt-taylor": CNNReading.taylor,
+    "crown": CNNReading.fitted,
+    "exact": CNNReading.exact,
+}

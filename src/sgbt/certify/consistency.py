@@ -1,0 +1,62 @@
+"""A certificate and a successful attack on the same text contradict each other; a contradiction stops the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sgbt.certify.certificate import Certificate
+from sgbt.errors import CertificateError
+
+BROKEN = ("succeeded", "success", "successful", "broken")
+"""How an attack says that it changed the label."""
+
+
+def check_consistent(certificates: Iterable[Certificate], attack_results: Iterable[Any]) -> int:
+    """Raise on the first certified text that an attack broke; otherwise return how many certified texts were attacked.
+
+    An attack result needs a `status`, and tells its text by an attribute `index`; one without is about the certificate
+    at the same place in its sequence. Where it counts its swaps, an attack that replaced more words than a certificate
+    speaks of contradicts nothing.
+    """
+    proofs = list(certificates)
+    by_index = {proof.index: proof for proof in proofs}
+    compared = 0
+    for place, result in enumerate(attack_results):
+        index = getattr(result, "index", None)
+        if index is None and place >= len(proofs):
+            raise CertificateError(
+                wanted="a certificate for each attack result", got=f"only {len(proofs)}", where="check_consistent"
+            )
+        proof = proofs[place] if index is None else by_index.get(int(index))
+        if proof is None or not proof.certified:
+            continue
+        compared += 1
+        if _broken(result) and not _beyond(proof, result):
+            raise CertificateError(
+                wanted=f"text {proof.index} unbroken, as certified by {proof.tier} with margin {proof.margin:.3g}",
+                got=f"one that did: {_shown(result)}",
+                where="check_consistent",
+                remedy="check that both used one model and one substitution table; otherwise this is a bug in sgbt",
+            )
+    return compared
+
+
+def _broken(result: Any) -> bool:
+    status = result.status
+    return str(getattr(status, "value", status)).lower() in BROKEN
+
+
+def _beyond(proof: Certificate, result: Any) -> bool:
+    swaps = getattr(result, "swaps", None)
+    if proof.max_substitutions is None or swaps is None:
+        return False
+    count = swaps if isinstance(swaps, int) else len(swaps)
+    return count > proof.max_substitutions
+
+
+def _shown(result: Any) -> str:
+    swaps = getattr(result, "swaps", None)
+    if isinstance(swaps, Mapping):
+        return ", ".join(f"{place} -> {word}" for place, word in swaps.items())
+    return repr(swaps if swaps is not None else result)

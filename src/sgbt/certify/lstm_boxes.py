@@ -1,0 +1,142 @@
+"""What the states of a BiLSTM can become: boxes of all gates and states over all substitutions, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sgbt.bounds.ibp import Pair, extremes_over_choices, scaled_by_gate
+from sgbt.certify.lines import Box
+from sgbt.certify.question import Question
+from sgbt.certify.word_tables import WordTables
+from sgbt.models import BiLSTM
+from sgbt.models.bilstm import reversed_within
+from sgbt.models.worst_case import WordSets
+
+BUDGET_IN_BOXES = 4
+"""Boxes take a limit on replaced words into account up to this many; each costs one more pass over the text."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Both directions side by side, each in its reading order: tensors are [steps, directions, texts, numbers].
+
+    `gates` are pre-activations in torch's order i, f, g, o; `before` and `after` the cell state that a step finds and
+    leaves; `hidden` what it gives. `entering` is what the words of the text itself add to the gates, biases included.
+    """
+
+    gates: Box
+    before: Box
+    after: Box
+    hidden: Box
+    entering: Tensor
+    recurrent: Tensor
+    moves: tuple[Tensor, Tensor]
+    """What each swap adds to the gates of the step that reads it, [swaps, 4 hidden] for each direction."""
+    steps: tuple[Tensor, Tensor]
+    """The step at which each direction reads the swapped word, [swaps]."""
+
+    @cached_property
+    def size(self) -> int:
+        """The number of hidden units."""
+        return self.hidden.clean.shape[-1]
+
+    def gains(self, question: Question, coefficients: Tensor, radii: Tensor | None = None) -> Tensor:
+        """What each swap adds to the sum of coefficients . gates, [swaps, rivals], both directions together.
+
+        `coefficients` is [steps, directions, texts, rivals, 4 hidden]; with `radii` they are only known to within that
+        distance, and the least value is taken.
+        """
+        _, directions, texts, rivals, gates = coefficients.shape
+        total = coefficients.new_zeros(len(question.swaps), rivals)
+        for direction, (move, step) in enumerate(zip(self.moves, self.steps, strict=True)):
+            row = (step * directions + direction) * texts + question.swaps.text
+            near = coefficients.reshape(-1, rivals * gates).index_select(0, row).view(-1, rivals, gates)
+            total += torch.einsum("srg,sg->sr", near, move)
+            if radii is not None:
+                near = radii.reshape(-1, rivals * gates).index_select(0, row).view(-1, rivals, gates)
+                total -= torch.einsum("srg,sg->sr", near, move.abs())
+        return total
+
+
+def lstm_boxes(model: BiLSTM, question: Question, tables: WordTables) -> Steps:
+    """Run a BiLSTM, in float64, on the texts themselves and on the boxes of all that they may become."""
+    lengths, swaps = question.lengths.clamp(min=1), question.swaps
+    sets = WordSets.of(model.embedding.encode(question.ids), question.allowed)
+    chosen = sets.places[swaps.text, swaps.place]
+    original, swapped = sets.choices[chosen, 0], sets.choices[chosen, swaps.slot]
+    ends: list[list[Tensor]] = [[], [], []]
+    moves = []
+    for backwards, lstm in enumerate((model.forwards, model.backwards)):
+        bias = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
+        added = tables.project(model, str(backwards), lstm.get_parameter("weight_ih_l0"), bias, sets.words)
+        moves.append(question.scale * (added.index_select(0, swapped) - added.index_select(0, original)))
+        own = added[sets.choices[:, 0]]
+        low, high = extremes_over_choices(added, sets.choices, sets.allowed, epsilon=question.scale)
+        for kept, end in zip(ends, (own, low, high), strict=True):
+            placed = F.embedding(sets.places, end)
+            kept.append(reversed_within(placed, lengths) if backwards else placed)
+    own, low, high = (torch.stack(pair).permute(2, 0, 1, 3) for pair in ends)
+    recurrent = torch.stack([lstm.get_parameter("weight_hh_l0") for lstm in (model.forwards, model.backwards)])
+    clean = _run((own, own), (own, own), recurrent, budget=None)
+    box = clean if question.budget == 0 else _run((own, own), (low, high), recurrent, budget=question.budget)
+    gates, before, after, hidden = (
+        Box.around(exact[0], least, greatest) for exact, (least, greatest) in zip(clean, box, strict=True)
+    )
+    ahead = swaps.place
+    behind = lengths[swaps.text] - 1 - swaps.place
+    return Steps(gates, before, after, hidden, own, recurrent, (moves[0], moves[1]), (ahead, behind))
+
+
+def _run(own: Pair, entering: Pair, recurrent: Tensor, *, budget: int | None) -> list[Pair]:
+    """Boxes of gates, cell states before and after, and hidden states, for every step.
+
+    With a budget n, the boxes of states are kept for every number j <= n of words replaced so far. A step with j
+    replaced so far either read an original word after j, or a substitute after j - 1: its box is the hull of both.
+    """
+    steps, directions, texts, gates = own[0].shape
+    levels = 1 if budget is None or budget > BUDGET_IN_BOXES else budget + 1
+    zero = own[0].new_zeros(levels, directions, texts, gates // 4)
+    hidden: Pair = (zero, zero)
+    cell: Pair = (zero, zero)
+    weight = recurrent.transpose(1, 2)
+    magnitude = weight.abs()
+    record: list[list[Pair]] = [[], [], [], []]
+    for step in range(steps):
+        middle = torch.matmul((hidden[0] + hidden[1]) / 2, weight)
+        radius = torch.matmul((hidden[1] - hidden[0]) / 2, magnitude)
+        recurring = middle - radius, middle + radius
+        free = (entering[0][step], entering[1][step])
+        kept = free if levels == 1 else (own[0][step], own[1][step])
+        opened = (recurring[0] + kept[0], recurring[1] + kept[1])
+        before = cell
+        new_cell, new_hidden = cell_box(opened, cell)
+        if levels > 1:  # a substitute, after one replacement fewer
+            other = (recurring[0][:-1] + free[0], recurring[1][:-1] + free[1])
+            cell_2, hidden_2 = cell_box(other, (cell[0][:-1], cell[1][:-1]))
+            opened, new_cell, new_hidden = _hull(opened, other), _hull(new_cell, cell_2), _hull(new_hidden, hidden_2)
+        cell, hidden = new_cell, new_hidden
+        for kept_values, pair in zip(record, (opened, before, cell, hidden), strict=True):
+            kept_values.append((pair[0][-1], pair[1][-1]))
+    return [(torch.stack([low for low, _ in pairs]), torch.stack([high for _, high in pairs])) for pairs in record]
+
+
+def _hull(whole: Pair, fewer: Pair) -> Pair:
+    """Levels 1 and up joined with what comes from one level below."""
+    low = torch.cat([whole[0][:1], torch.minimum(whole[0][1:], fewer[0])])
+    high = torch.cat([whole[1][:1], torch.maximum(whole[1][1:], fewer[1])])
+    return low, high
+
+
+def cell_box(gates: Pair, cell: Pair) -> tuple[Pair, Pair]:
+    """One step of interval propagation: the boxes of the new cell state and of the new hidden state."""
+    low, high = gates[0].chunk(4, dim=-1), gates[1].chunk(4, dim=-1)
+    opened, kept, output = ((low[gate].sigmoid(), high[gate].sigmoid()) for gate in (0, 1, 3))
+    added = scaled_by_gate(opened, (low[2].tanh(), high[2].tanh()))
+    held = scaled_by_gate(kept, cell)
+    new = (held[0] + added[0], held[1] + added[1])
+    return new, scaled_by_gate(output, (new[0].tanh(), new[1].tanh()))

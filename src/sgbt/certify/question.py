@@ -1,0 +1,125 @@
+"""Question: does the label of these texts stay, whatever allowed words are put in?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from sgbt.errors import CertificateError
+from sgbt.lexicon import Substitutions
+from sgbt.lexicon.vocabulary import PADDING
+
+
+@dataclass(frozen=True, eq=False)
+class Swaps:
+    """Every single replacement that a batch allows, as a flat list: text, place and slot of each, [swaps] each.
+
+    Most words have no substitutes and few have many, so the list is far shorter than [texts, words, choices].
+    """
+
+    text: Tensor
+    place: Tensor
+    slot: Tensor
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A batch of texts with labels and what may stand at each position.
+
+    `ids` and `allowed` are [texts, words, choices] with the word itself in slot 0; `mask` [texts, words] is True at
+    real words. Padding holds padding only, whatever it was given as. `budget` limits how many words of a text are
+    replaced at once; None is any number. A `scale` below one moves every substitute's vector towards the word's own: no
+    adversary does that, but it shows how a tier fares as perturbations grow.
+    """
+
+    ids: Tensor
+    allowed: Tensor
+    mask: Tensor
+    labels: Tensor
+    classes: int
+    budget: int | None = None
+    scale: float = 1.0
+
+    @staticmethod
+    def of(
+        substitutions: Substitutions,
+        mask: Tensor,
+        labels: Tensor,
+        *,
+        classes: int,
+        budget: int | None = None,
+        scale: float = 1.0,
+    ) -> Question:
+        """The question about a batch; what is not a real word becomes padding without substitutes."""
+        ids, allowed = substitutions.ids, substitutions.allowed
+        if mask.shape != ids.shape[:2] or labels.shape != ids.shape[:1]:
+            raise CertificateError(
+                wanted="a mask [texts, words] and a label for each text",
+                got=f"shapes {tuple(mask.shape)} and {tuple(labels.shape)} beside ids {tuple(ids.shape)}",
+                where="Question",
+            )
+        if budget is not None and budget < 0:
+            raise CertificateError(wanted="a number of substitutions of at least 0", got=str(budget))
+        if not 0 <= scale <= 1:
+            raise CertificateError(wanted="a scale from 0 to 1", got=str(scale))
+        first = torch.arange(ids.shape[2], device=ids.device) == 0
+        return Question(
+            ids.masked_fill(~mask.unsqueeze(-1), PADDING),
+            allowed & (mask.unsqueeze(-1) | first),
+            mask,
+            labels,
+            classes,
+            budget,
+            scale,
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def to(self, device: torch.device | str) -> Question:
+        """The same question on another device."""
+        ids, allowed, mask, labels = (each.to(device) for each in (self.ids, self.allowed, self.mask, self.labels))
+        return Question(ids, allowed, mask, labels, self.classes, self.budget, self.scale)
+
+    def take(self, rows: Tensor) -> Question:
+        """The same question about some of the texts, without the padding that only the others needed."""
+        longest = max(int(self.mask[rows].sum(dim=1).max()), 1) if len(rows) else 1
+        ids, allowed = self.ids[rows, :longest], self.allowed[rows, :longest]
+        return Question(
+            ids, allowed, self.mask[rows, :longest], self.labels[rows], self.classes, self.budget, self.scale
+        )
+
+    @cached_property
+    def lengths(self) -> Tensor:
+        """Real words of each text."""
+        return self.mask.sum(dim=1)
+
+    @cached_property
+    def replaceable(self) -> Tensor:
+        """How many words of each text have a substitute."""
+        return (self.allowed.sum(dim=2) > 1).sum(dim=1)
+
+    @cached_property
+    def rivals(self) -> Tensor:
+        """The classes other than the label, ascending: [texts, classes - 1]."""
+        others = torch.arange(self.classes - 1, device=self.labels.device)
+        return others + (others >= self.labels.unsqueeze(1))
+
+    @cached_property
+    def swaps(self) -> Swaps:
+        """Every single allowed replacement."""
+        text, place, slot = self.allowed[..., 1:].nonzero(as_tuple=True)
+        return Swaps(text, place, slot + 1)
+
+    def against_rivals(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        """The head's rows for (label - rival): weights [texts, rivals, features] and biases [texts, rivals]."""
+        return (
+            weight[self.labels].unsqueeze(1) - weight[self.rivals],
+            bias[self.labels].unsqueeze(1) - bias[self.rivals],
+        )

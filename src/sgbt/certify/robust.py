@@ -1,0 +1,72 @@
+"""Robust accuracy by the oracle: on texts with few variants, what the truth is that certificates bound from below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from sgbt.certify.certificate import Certificate
+from sgbt.certify.oracle import combinations_of, exhaustive
+from sgbt.certify.question import Question
+from sgbt.certify.summary import Share
+from sgbt.errors import CertificateError
+from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
+from sgbt.models import TextClassifier
+
+
+@dataclass(frozen=True, slots=True)
+class Robust:
+    """Of the texts that were enumerated: those that no variant misclassifies, and those that are certified."""
+
+    share: Share
+    certified: Share
+
+
+@torch.no_grad()
+def robust_by_oracle(
+    classifier: TextClassifier,
+    texts: Sequence[str],
+    certificates: Sequence[Certificate],
+    table: SubstitutionTable,
+    *,
+    most: int,
+) -> Robust:
+    """Enumerate every text with at most `most` variants, with the model as it is deployed.
+
+    A certified text that some variant breaks is a contradiction, and raises.
+    """
+    index = SubstitutionIndex.build(table, classifier.vocabulary)
+    held, proven, total = 0, 0, 0
+    model, training = classifier.model, classifier.model.training
+    model.eval()
+    try:
+        for row in certificates:
+            if 2**row.replaceable > most and row.max_substitutions is None:
+                continue  # each replaceable word at least doubles the variants
+            words = classifier.tokenizer.words(texts[row.index])[: classifier.max_length]
+            found = index.for_words([words or ("",)])
+            mask = torch.full((1, max(len(words), 1)), bool(words))
+            question = Question.of(
+                found,
+                mask,
+                torch.tensor([row.label]),
+                classes=len(classifier.label_names),
+                budget=row.max_substitutions,
+            ).to(classifier.device)
+            if combinations_of(question, 0) > most:
+                continue
+            total += 1
+            proven += row.certified
+            robust = exhaustive(model, question, 0, most=most).worst > 0
+            held += robust
+            if row.certified and not robust:
+                raise CertificateError(
+                    wanted=f"no variant of certified text {row.index} to change its label",
+                    got="one that does",
+                    remedy="this is a bug in sgbt; please report it with the model and the text",
+                )
+    finally:
+        model.train(training)
+    return Robust(Share(held, total), Share(proven, total))

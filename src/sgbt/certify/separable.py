@@ -1,0 +1,64 @@
+"""SeparableBound: a lower bound of margins that adds up over the words of a text, so that its minimum is exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from sgbt.certify.question import Question
+
+
+@dataclass(frozen=True, eq=False)
+class SeparableBound:
+    """For every allowed text, margin >= constant + the sum of the gains of the swaps that make it.
+
+    `constant` is [texts, rivals] and `gains` [swaps, rivals], one row for each of the question's `swaps`. Words vary
+    independently, so the least value takes at each place the worst of its swaps, or none: this is where the exact
+    minimum over known substitutes is taken, after all filters, directions and channels were added.
+    """
+
+    question: Question
+    constant: Tensor
+    gains: Tensor
+
+    @staticmethod
+    def flat(question: Question, constant: Tensor) -> SeparableBound:
+        """A bound that does not tell words apart."""
+        return SeparableBound(question, constant, constant.new_zeros(len(question.swaps), constant.shape[1]))
+
+    def __add__(self, other: SeparableBound) -> SeparableBound:
+        """The bound of a sum of margins, as of two channels: they read the same words, so gains add first."""
+        return SeparableBound(self.question, self.constant + other.constant, self.gains + other.gains)
+
+    @cached_property
+    def drops(self) -> Tensor:
+        """What the worst choice at each place adds, never positive: [texts, rivals, words]."""
+        texts, rivals = self.constant.shape
+        words, swaps = self.question.ids.shape[1], self.question.swaps
+        worst = self.constant.new_zeros(texts * words, rivals)
+        spot = (swaps.text * words + swaps.place).unsqueeze(1).expand_as(self.gains)
+        worst = worst.scatter_reduce(0, spot, self.gains, "amin", include_self=True)
+        return worst.view(texts, words, rivals).transpose(1, 2)
+
+    def lowest(self) -> Tensor:
+        """The least margin that the bound allows, [texts, rivals], within the question's budget of replaced words."""
+        budget = self.question.budget
+        if budget is None or budget >= self.drops.shape[2]:
+            return self.constant + self.drops.sum(dim=2)
+        return self.constant + self.drops.topk(budget, dim=2, largest=False).values.sum(dim=2)
+
+    def radius(self, slack: Tensor) -> Tensor:
+        """The most words, at least 0, that may be replaced while all margins stay above `slack` [texts]; -1 if none.
+
+        Replacing n words lowers the bound by at most the sum of its n worst drops. A text that holds however many
+        are replaced has its number of replaceable words as radius. A bound made for a budget says nothing beyond it.
+        """
+        worst = self.drops.sort(dim=2).values.cumsum(dim=2)
+        levels = torch.cat([self.constant.unsqueeze(2), self.constant.unsqueeze(2) + worst], dim=2)
+        holds = (levels > slack.view(-1, 1, 1)).all(dim=1).long()
+        largest = holds.cumprod(dim=1).sum(dim=1) - 1
+        radius = torch.minimum(largest, self.question.replaceable)
+        return radius if self.question.budget is None else radius.clamp(max=self.question.budget)

@@ -1,0 +1,117 @@
+"""The tiers by name, cheap to dear, and how they apply to a model of one or more channels."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+from operator import add
+
+import torch
+from torch import Tensor
+
+from sgbt.certify.bilstm import BILSTM_TIERS, BiLSTMReading
+from sgbt.certify.cnn import CNN_TIERS, CNNReading
+from sgbt.certify.question import Question
+from sgbt.certify.separable import SeparableBound
+from sgbt.certify.word_tables import WordTables
+from sgbt.errors import CertificateError
+from sgbt.models import BiLSTM, Model, TextCNN, TwoChannel, worst_case_logits
+
+TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown", "full", "exact")
+"""Every tier there is, in the order in which they are tried.
+
+Two exist only where they add something: `full` for BiLSTMs (the boxes of a TextCNN's windows are exact already), and
+`exact` for mean-pooled TextCNNs (`chain`). Where a tier does not exist it is not tried.
+"""
+
+DEFAULT_TIERS = tuple(tier for tier in TIERS if tier != "full")
+"""What is tried unless tiers are named: all but `full`, which takes seconds for a text of some hundred words."""
+
+
+@dataclass(frozen=True, eq=False)
+class OtherReading:
+    """A model that has no tiers of its own but a worst case: that of tier ibp, for every tier."""
+
+    model: Model
+    question: Question
+
+    def bounds(self) -> list[SeparableBound]:
+        """The bound of `worst_case_logits`, exact for models in which words add up."""
+        ask = self.question
+        worst = worst_case_logits(self.model, ask.ids, ask.allowed, ask.mask, ask.labels, epsilon=ask.scale)
+        return [SeparableBound.flat(ask, -worst.gather(1, ask.rivals))]
+
+
+Reading = CNNReading | BiLSTMReading | OtherReading
+
+
+def in_float64(model: Model) -> Model:
+    """A copy in double precision, without dropout, that no gradient reaches."""
+    return copy.deepcopy(model).double().eval().requires_grad_(False)
+
+
+def readings_of(model: Model, question: Question, tables: WordTables) -> list[Reading]:
+    """One reading for each channel of a model in float64. `tables` serves all questions to this model."""
+    if isinstance(model, TwoChannel):
+        return [reading for part in model.parts for reading in readings_of(part, question, tables)]
+    if isinstance(model, TextCNN):
+        return [CNNReading(model, question, tables)]
+    return [BiLSTMReading(model, question, tables) if isinstance(model, BiLSTM) else OtherReading(model, question)]
+
+
+def offered(tier: str, readings: Sequence[Reading]) -> bool:
+    """Whether a tier is more than the one before it for some channel of the model."""
+    return any(_has(tier, reading) for reading in readings)
+
+
+def bounds_of(tier: str, readings: Sequence[Reading]) -> list[SeparableBound]:
+    """All bounds that a tier offers; each is sound, so the best counts. Those of channels are added.
+
+    A channel for which a tier does not exist takes part with tier crown.
+    """
+    menus = [_menu(tier, reading) for reading in readings]
+    return [reduce(add, choice) for choice in product(*menus)]
+
+
+@torch.no_grad()
+def margin_bounds(tier: str, model: Model, question: Question) -> Tensor:
+    """Lower bounds of every margin over all allowed substitutions, [texts, rivals], by one tier alone.
+
+    `model` is in float64 (`in_float64`); rivals are the classes other than the label (`question.rivals`).
+    """
+    check_tiers((tier,))
+    return lowest_of(bounds_of(tier, readings_of(model, question, WordTables(limit=0))))
+
+
+def lowest_of(bounds: Sequence[SeparableBound]) -> Tensor:
+    """The best of several bounds, rival by rival. One that overflowed (a chain of intervals may) says nothing."""
+    lowest = torch.stack([bound.lowest() for bound in bounds])
+    return lowest.nan_to_num(nan=-torch.inf, posinf=-torch.inf).amax(dim=0)
+
+
+def check_tiers(tiers: Sequence[str]) -> tuple[str, ...]:
+    """Known tiers, each once, cheap before dear."""
+    unknown = [tier for tier in tiers if tier not in TIERS]
+    if unknown or not tiers:
+        raise CertificateError(
+            wanted=f"tiers among {', '.join(TIERS)}", got=repr(unknown[0]) if unknown else "none", where="tiers"
+        )
+    return tuple(tier for tier in TIERS if tier in tiers)
+
+
+def _has(tier: str, reading: Reading) -> bool:
+    if tier == "full":
+        return isinstance(reading, BiLSTMReading)
+    return tier != "exact" or (isinstance(reading, CNNReading) and reading.model.config.pooling == "mean")
+
+
+def _menu(tier: str, reading: Reading) -> list[SeparableBound]:
+    tier = tier if _has(tier, reading) else "crown"
+    if isinstance(reading, CNNReading):
+        return CNN_TIERS[tier](reading)
+    if isinstance(reading, BiLSTMReading):
+        return BILSTM_TIERS[tier](reading)
+    return reading.bounds()

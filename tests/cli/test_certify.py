@@ -1,0 +1,100 @@
+"""`sgbt certify` and `sgbt explain`, run as a person runs them."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.soundness.trained import dataset, trained
+
+from sgbt.certify import read_rows
+from sgbt.models import save_classifier
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    return save_classifier(trained("cnn", "ibp", "mean"), folder / "model")
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "reviews.csv"
+    split, names = dataset().test, dataset().label_names
+    with path.open("w", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(["review", "stars"])
+        rows.writerows((text, names[label]) for text, label in zip(split.texts, split.labels, strict=True))
+    return path
+
+
+def sgbt(*arguments: object) -> subprocess.CompletedProcess[str]:
+    code = "from sgbt.cli import main; main()"
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "160"}
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def test_certify_prints_figures_with_their_denominators_and_keeps_rows(
+    run: Path, reviews: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "rows.jsonl"
+    options = (
+        "certify",
+        run,
+        "--data",
+        reviews,
+        "--text",
+        "review",
+        "--label",
+        "stars",
+        "--split",
+        "train",
+        "--out",
+        out,
+    )
+    told = sgbt(*options)
+    assert told.returncode == 0, told.stderr
+    rows = read_rows(out)
+    certified = sum(row.certified for row in rows)
+    line = next(line for line in told.stdout.splitlines() if line.startswith("certified, of all texts"))
+    assert line.split()[-2:] == [str(certified), str(len(rows))]
+    assert "robust by oracle" in told.stdout
+    assert "slack" in told.stdout
+    again = sgbt(*options)
+    assert again.stdout == told.stdout
+    assert read_rows(out) == rows
+
+
+def test_explain_marks_words_and_tells_margin_and_radius(run: Path) -> None:
+    told = sgbt("explain", run, dataset().test.texts[0])
+    assert told.returncode == 0, told.stderr
+    assert "radius: safe with up to" in told.stdout or "misclassified" in told.stdout
+    assert "margin over" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--tiers", "magic"), "tiers among"),
+        (("--split", "all"), "train, dev, test"),
+        (("--limit", "0"), "at least 1"),
+        (("--max-substitutions", "-2"), "at least 0"),
+        (("--substitutions", "nonsense"), "--substitutions"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(run: Path, reviews: Path, arguments: tuple[str, ...], said: str) -> None:
+    told = sgbt("certify", run, "--data", reviews, "--text", "review", "--label", "stars", *arguments)
+    assert told.returncode == 2
+    assert said in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_a_folder_that_is_not_a_run_is_one_sentence(tmp_path: Path) -> None:
+    told = sgbt("certify", tmp_path)
+    assert told.returncode == 2
+    assert "Traceback" not in told.stderr

@@ -1,0 +1,74 @@
+"""Small models and questions for exhaustive checks: all that a certificate may meet, at a size that enumerates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from sgbt.certify import Question
+from sgbt.lexicon import Substitutions
+from sgbt.models import BiLSTM, BiLSTMConfig, CNNConfig, Model, TextCNN, TwoChannel, WordEmbedding
+
+VOCABULARY = 30
+ACTIVATIONS = ("tanh", "sigmoid", "softplus", "relu", "gelu")
+
+
+def random_embedding(seed: int, *, spread: float = 1.0, codes: bool = False) -> WordEmbedding:
+    generator = torch.Generator().manual_seed(seed)
+    matrix = torch.randn(VOCABULARY, 6, generator=generator) * spread
+    mapping = None
+    if codes:  # neighbours share a code; padding and unknown keep theirs
+        mapping = torch.arange(VOCABULARY)
+        mapping[2:] = mapping[2:] // 2 + 1
+    return WordEmbedding(matrix, codes=mapping)
+
+
+def random_cnn(seed: int, *, classes: int, pooling: str, activation: str = "tanh", spread: float = 1.0) -> TextCNN:
+    config = CNNConfig(classes=classes, kernel_sizes=(2, 3), filters=5, activation=activation, pooling=pooling)
+    torch.manual_seed(seed)
+    return TextCNN(random_embedding(seed, spread=spread), config).eval()
+
+
+def random_bilstm(seed: int, *, classes: int, pooling: str, spread: float = 1.0, gain: float = 1.0) -> BiLSTM:
+    torch.manual_seed(seed)
+    model = BiLSTM(random_embedding(seed, spread=spread), BiLSTMConfig(classes=classes, hidden=5, pooling=pooling))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(gain)
+    return model.eval()
+
+
+def random_two_channel(seed: int, *, classes: int) -> TwoChannel:
+    torch.manual_seed(seed)
+    words = random_cnn(seed, classes=classes, pooling="mean")
+    return TwoChannel(words, BiLSTM(random_embedding(seed, codes=True), BiLSTMConfig(classes=classes, hidden=4))).eval()
+
+
+def all_models(seed: int) -> Iterator[tuple[str, Model]]:
+    """One of every kind, with classes, activation and size of weights varied by the seed."""
+    classes, spread, gain = 2 + seed % 3, (0.3, 1.0, 3.0)[seed % 3], (1.0, 2.0, 5.0)[seed // 3 % 3]
+    activation = ACTIVATIONS[seed % 5]
+    for pooling in ("max", "mean"):
+        yield f"cnn-{pooling}", random_cnn(seed, classes=classes, pooling=pooling, activation=activation, spread=spread)
+    for pooling in ("last", "mean"):
+        yield f"bilstm-{pooling}", random_bilstm(seed, classes=classes, pooling=pooling, spread=spread, gain=gain)
+    yield "two-channel", random_two_channel(seed, classes=classes)
+
+
+def random_question(
+    seed: int, *, classes: int, texts: int = 6, words: int = 5, choices: int = 3, budget: int | None = None
+) -> Question:
+    """Texts of every length from none to `words`, with unknown words, and junk in the padding that must not count."""
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(0, words + 1, (texts,), generator=generator)
+    ids = torch.randint(1, VOCABULARY, (texts, words, choices), generator=generator)
+    allowed = torch.rand(texts, words, choices, generator=generator) < 0.5
+    allowed[..., 0] = True
+    mask = torch.arange(words) < lengths.unsqueeze(1)
+    labels = torch.randint(0, classes, (texts,), generator=generator)
+    return Question.of(Substitutions(ids, allowed), mask, labels, classes=classes, budget=budget)
+
+
+def classes_of(model: Model) -> int:
+    return classes_of(model.words) if isinstance(model, TwoChannel) else model.config.classes

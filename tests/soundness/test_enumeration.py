@@ -1,0 +1,96 @@
+"""No combination of substitutes goes below any tier's bound: every variant of every text is looked at."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+from tests.soundness.cases import all_models, classes_of, random_question
+
+from sgbt.certify import TIERS, exhaustive, in_float64, margin_bounds
+
+SLACK = 1e-9
+
+
+def guaranteed_monotone(tier: str, model: str) -> bool:
+    """Crown's lines are fitted to the boxes, so a smaller box may fit worse; full, and exact elsewhere, rest on it."""
+    return tier not in ("crown", "full") and (tier != "exact" or model == "cnn-mean")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_variant_of_a_random_text_goes_below_any_bound_of_a_random_model(seed: int) -> None:
+    for name, model in all_models(seed):
+        precise, classes = in_float64(model), classes_of(model)
+        for budget in (None, 1, 2):
+            question = random_question(seed, classes=classes, budget=budget)
+            exact = torch.stack([exhaustive(precise, question, text).margins for text in range(len(question))])
+            for tier in TIERS:
+                bound = margin_bounds(tier, precise, question)
+                assert bound.shape == exact.shape
+                assert (bound <= exact + SLACK).all(), (name, tier, budget, (exact - bound).min())
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1000, 1400))
+def test_no_variant_goes_below_any_bound_in_a_long_campaign(seed: int) -> None:
+    for name, model in all_models(seed):
+        precise = in_float64(model)
+        question = random_question(seed, classes=classes_of(model), texts=12, words=6, budget=seed % 4 or None)
+        exact = torch.stack([exhaustive(precise, question, text).margins for text in range(len(question))])
+        for tier in TIERS:
+            assert (margin_bounds(tier, precise, question) <= exact + SLACK).all(), (name, tier)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_tier_is_exact_where_nothing_can_be_replaced(seed: int) -> None:
+    for name, model in all_models(seed):
+        precise = in_float64(model)
+        question = random_question(seed, classes=classes_of(model), choices=1)
+        exact = torch.stack([exhaustive(precise, question, text).margins for text in range(len(question))])
+        for tier in TIERS:
+            assert torch.allclose(margin_bounds(tier, precise, question), exact, rtol=0, atol=1e-9), (name, tier)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_budget_of_none_is_the_text_itself_and_a_larger_one_is_never_better(seed: int) -> None:
+    for name, model in all_models(seed):
+        precise, classes = in_float64(model), classes_of(model)
+        questions = [random_question(seed, classes=classes, budget=budget) for budget in (0, 1, 2, 5, None)]
+        clean = torch.stack([exhaustive(precise, questions[0], text).margins for text in range(len(questions[0]))])
+        for tier in TIERS:
+            bounds = [margin_bounds(tier, precise, question) for question in questions]
+            assert torch.allclose(bounds[0], clean, rtol=0, atol=1e-9), (name, tier)
+            if guaranteed_monotone(tier, name):
+                for small, large in itertools.pairwise(bounds):
+                    assert (large <= small + SLACK).all(), (name, tier)
+            assert torch.allclose(bounds[3], bounds[4], atol=1e-9), (name, tier)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_more_substitute_never_raises_a_bound(seed: int) -> None:
+    for name, model in all_models(seed):
+        precise = in_float64(model)
+        large = random_question(seed, classes=classes_of(model))
+        spots = (large.allowed[..., 1:]).nonzero()
+        allowed = large.allowed.clone()
+        for text, place, slot in spots.tolist()[::2]:
+            allowed[text, place, slot + 1] = False
+        small = type(large)(large.ids, allowed, large.mask, large.labels, large.classes)
+        for tier in TIERS:
+            if not guaranteed_monotone(tier, name):
+                continue
+            raised = margin_bounds(tier, precise, large) - margin_bounds(tier, precise, small)
+            assert raised.max() <= SLACK, (name, tier, raised.max())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_neither_padding_nor_companions_change_a_bound(seed: int) -> None:
+    for name, model in all_models(seed):
+        precise = in_float64(model)
+        question = random_question(seed, classes=classes_of(model))
+        for tier in TIERS:
+            together = margin_bounds(tier, precise, question)
+            for text in range(len(question)):
+                alone = margin_bounds(tier, precise, question.take(torch.tensor([text])))
+                assert torch.allclose(together[text], alone[0], rtol=0, atol=1e-10), (name, tier)

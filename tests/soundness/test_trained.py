@@ -1,0 +1,61 @@
+"""Certificates of trained classifiers, in the float32 in which they are deployed, against every variant."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tests.soundness.trained import dataset, sentences, table, trained
+
+from sgbt.certify import Question, certify, exhaustive, in_float64, rounding_slack
+from sgbt.certify.oracle import combinations_of
+from sgbt.certify.rounding import SAFETY, measured_gap
+from sgbt.lexicon import SubstitutionIndex
+
+CASES = [
+    ("cnn", "standard", "max", 2),
+    ("cnn", "ibp", "mean", 2),
+    ("cnn", "standard", "mean", 3),
+    ("bilstm", "standard", "last", 2),
+    ("bilstm", "ibp", "mean", 3),
+    ("cnn", "two-channel", "mean", 2),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_no_variant_of_a_certified_text_changes_its_label(case: tuple[str, str, str, int]) -> None:
+    kind, objective, pooling, classes = case
+    classifier = trained(kind, objective, pooling, classes)
+    texts = sentences(60, 11, classes=classes, most=6)
+    index = SubstitutionIndex.build(table(), classifier.vocabulary)
+    proofs = certify(classifier, texts)
+    assert any(proof.certified for proof in proofs)
+    slack, widest = rounding_slack(classifier), 0.0
+    precise = in_float64(classifier.model)
+    for proof in proofs:
+        if proof.predicted != proof.label:
+            continue
+        found = index.for_words([classifier.tokenizer.words(texts.texts[proof.index])])
+        question = Question.of(found, found.mask, torch.tensor([proof.label]), classes=classes)
+        if combinations_of(question, 0) > 4000:
+            continue
+        deployed = exhaustive(classifier.model, question, 0)
+        exact = exhaustive(precise, question, 0)
+        assert proof.margin <= exact.worst + 1e-9
+        widest = max(widest, abs(deployed.worst - exact.worst))
+        if proof.certified:
+            assert deployed.worst > 0
+    assert widest < slack, "rounding in float32 exceeds the stated slack"
+
+
+@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
+def test_the_slack_covers_rounding_in_float32_many_times_over(kind: str) -> None:
+    classifier = trained(kind)
+    ids = classifier.encode(dataset().train.texts + dataset().test.texts)
+    deployed = classifier.logits_of(ids).double()
+    precise = in_float64(classifier.model)
+    exact = torch.stack([precise(torch.from_numpy(ids[row]).long().unsqueeze(0))[0] for row in range(len(ids))])
+    difference = deployed - exact
+    worst = float((difference.amax(dim=1) - difference.amin(dim=1)).amax())
+    assert 0 < worst < rounding_slack(classifier) / 2
+    assert rounding_slack(classifier) < 1e-3, "a slack that large would cost certificates"
+    assert SAFETY * measured_gap(classifier, precise) < rounding_slack(classifier)
