@@ -1,0 +1,141 @@
+"""attack: many texts, one method, one row each."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgbt.attacks.check import checked
+from sgbt.attacks.engine import Classify
+from sgbt.attacks.method import Attack
+from sgbt.attacks.methods import full_name, method_named
+from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult, Swap
+from sgbt.attacks.rows import Rows
+from sgbt.attacks.scorer import OutOfQueries, Scorer
+from sgbt.attacks.space import SearchSpace
+from sgbt.attacks.victim import Victim, victim_of
+from sgbt.data import Split
+from sgbt.errors import AttackError
+from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
+from sgbt.models import TextClassifier
+
+TOGETHER = 64
+"""Texts whose first prediction is asked for at once."""
+
+Listener = Callable[[AttackResult], None]
+
+
+def attack(
+    model: TextClassifier | Classify | Victim,
+    texts: Split | Sequence[str],
+    table: SubstitutionTable | SubstitutionIndex,
+    *,
+    method: str | Attack = "pwws",
+    labels: Sequence[int] | None = None,
+    seed: int = 0,
+    stop_words: Collection[str] = (),
+    max_queries: int | None = None,
+    out: str | Path | None = None,
+    listener: Listener | None = None,
+    batch_size: int = TOGETHER,
+    **options: Any,
+) -> list[AttackResult]:
+    """Attack every text within the substitutions of `table`, and say what came of it, in the order of the texts.
+
+    Input: a `TextClassifier` or any callable from texts to label probabilities; a split, or texts with their `labels`
+    (without any, the label to break is the one the model gives); the table that a certificate names. `method` is
+    a name (`pwws`, `genetic`, `pso`, `greedy`, `beam`, `gradient`, `ensemble`; a preset after a colon, as in
+    `pso:openattack`) or an attack; `options` change its own options. Words in `stop_words` are never replaced.
+
+    A text that the model gets wrong is skipped. The random numbers of a text depend on `seed` and the text alone, so
+    its row is the same in any company and any order. With `out`, rows are appended to a file of JSON lines as they are
+    made; the same call after an interruption makes only those that are missing.
+    """
+    words = list(texts.texts if isinstance(texts, Split) else texts)
+    if isinstance(texts, Split) and labels is None:
+        labels = texts.labels.tolist()
+    if labels is not None and len(labels) != len(words):
+        raise AttackError(wanted="one label for each text", got=f"{len(words)} texts and {len(labels)} labels")
+    if isinstance(method, str):
+        name, chosen = full_name(method), method_named(method, **options)
+    else:
+        name, chosen = method.name, method
+    used = table.table if isinstance(table, SubstitutionIndex) else table
+    used = used.without(stop_words) if stop_words else used
+    victim = victim_of(model)
+    settings = _settings(victim, used, chosen, name, seed, max_queries)
+    results: list[AttackResult] = []
+    with Rows(out) as rows:
+        for start in range(0, len(words), batch_size):
+            part = range(start, min(start + batch_size, len(words)))
+            known = [rows.find(settings, name, index, words[index]) for index in part]
+            missing = [index for index, row in zip(part, known, strict=True) if row is None]
+            said = dict(zip(missing, victim.probabilities([words[index] for index in missing]), strict=True))
+            for index, result in zip(part, known, strict=True):
+                if result is None:
+                    label = None if labels is None else int(labels[index])
+                    result = _attack_one(
+                        victim, words[index], label, said[index], used, chosen, index, name, seed, max_queries
+                    )
+                    rows.add(settings, result)
+                results.append(result)
+                if listener is not None:
+                    listener(result)
+    return results
+
+
+def _attack_one(
+    victim: Victim,
+    text: str,
+    label: int | None,
+    said: NDArray[np.float64],
+    table: SubstitutionTable,
+    method: Attack,
+    index: int,
+    name: str,
+    seed: int,
+    max_queries: int | None,
+) -> AttackResult:
+    began = time.perf_counter()
+    tokens = victim.tokenizer.tokenize(text)
+    before = int(np.argmax(said))
+    label = before if label is None else label
+
+    def result(status: str, after: int, perturbed: str, swaps: tuple[Swap, ...], queries: int) -> AttackResult:
+        took = time.perf_counter() - began
+        return AttackResult(index, name, status, label, after, text, perturbed, swaps, len(tokens), queries, took, seed)
+
+    if before != label:
+        return result(SKIPPED, before, text, (), 0)
+    space = SearchSpace.of(tokens.words, table, length=victim.max_length)
+    if not len(space.replaceable):
+        return result(FAILED, label, text, (), 0)
+    scorer = Scorer(victim.open(tokens, space), space, label, limit=max_queries)
+    try:
+        found = method.search(scorer, generator_for(text, seed))
+    except OutOfQueries:
+        found = None
+    if found is None:
+        return result(FAILED, label, text, (), scorer.queries)
+    swaps = tuple(Swap(place, tokens.words[place], word) for place, word in sorted(space.changes(found).items()))
+    perturbed, after = checked(victim, tokens, swaps, label, table, name)
+    return result(SUCCESS, after, perturbed, swaps, scorer.queries)
+
+
+def generator_for(text: str, seed: int) -> np.random.Generator:
+    """The random numbers of one text: they depend on the seed and its letters, and on nothing else."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return np.random.default_rng([seed, *np.frombuffer(digest[:16], np.uint32).tolist()])
+
+
+def _settings(
+    victim: Victim, table: SubstitutionTable, method: Attack, name: str, seed: int, max_queries: int | None
+) -> str:
+    parts = (victim.fingerprint, table.hash, name, repr(method), str(seed), str(max_queries))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
