@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from sgbt.cli import data, demo, train
+from sgbt.cli import attack, data, demo, train
 from sgbt.errors import SgbtError
 from sgbt.version import __version__
 
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 app.command("train")(train.train_)
+app.command("attack")(attack.attack_)
 app.command("demo")(demo.demo)
 
 
