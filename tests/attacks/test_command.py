@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,9 @@ from sgbt.models import TextClassifier, save_classifier
 
 @pytest.fixture
 def run(world: World, classifier_of: Callable[..., TextClassifier], tmp_path: Path) -> Path:
-    save_classifier(classifier_of("cnn"), tmp_path / "run")
+    double = classifier_of("cnn")
+    single = replace(double, model=copy.deepcopy(double.model).float())  # folders hold float32
+    save_classifier(single, tmp_path / "run")
     texts, labels = world.texts(40, length=9)
     lines = [f"{text},label {label}" for text, label in zip(texts, labels, strict=True)]
     (tmp_path / "data.csv").write_text("\n".join(["review,verdict", *lines]))

@@ -60,9 +60,8 @@ class FastBiLSTM:
         vectors = model.embedding(model.embedding.encode(torch.from_numpy(distinct)))
         vectors = torch.cat([vectors, vectors.new_zeros(1, vectors.shape[1])])  # the last row is padding
         self._directions = [Direction.of(lstm, vectors) for lstm in (model.forwards, model.backwards)]
-        self._head, self._head_bias = model.head.weight.detach(), model.head.bias.detach()
+        self._head, self._head_bias = model.head.weight.t().contiguous().numpy(), model.head.bias.numpy()
 
-    @torch.no_grad()
     def logits(self, places: Array) -> Array:
         """Logits [texts, labels] of texts in full."""
         if not self._length:  # a text without words is read as one zero vector
@@ -78,54 +77,64 @@ class FastBiLSTM:
         return Neighbourhood(logits[: len(places)], logits[len(places) :])
 
     def _logits(self, places: Array) -> Array:
-        features = [
-            direction.read(places if forwards else places[:, ::-1], mean=self._mean)
-            for direction, forwards in zip(self._directions, (True, False), strict=True)
-        ]
-        logits: Array = F.linear(torch.cat(features, dim=1), self._head, self._head_bias).numpy()
+        ahead, behind = self._directions
+        features = [ahead.read(places, mean=self._mean), behind.read(places[:, ::-1], mean=self._mean)]
+        logits: Array = np.concatenate(features, axis=1) @ self._head + self._head_bias
         return logits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Direction:
-    """One reading direction: the gates' input of every distinct word, and the recurrent weights."""
+    """One reading direction: the gates' input of every distinct word, and the recurrent weights.
 
-    inputs: Tensor
-    recurrent: Tensor
+    Gates stand in the order input, forget, output, cell. The first three are halved, because
+    sigmoid(z) = (1 + tanh(z / 2)) / 2: then one tanh serves all four. NumPy takes the steps, since most of them are so
+    small that what counts is how soon an operation starts.
+    """
+
+    inputs: Array
+    recurrent: Array
 
     @staticmethod
     def of(lstm: nn.LSTM, vectors: Tensor) -> Direction:
-        """From a layer and the vectors of the distinct words. The output gate is put before the cell's input."""
+        """From a layer and the vectors of the distinct words."""
         size = lstm.hidden_size
         order = torch.cat([torch.arange(2 * size), torch.arange(3 * size, 4 * size), torch.arange(2 * size, 3 * size)])
+        scale = torch.cat([torch.full((3 * size,), 0.5), torch.ones(size)]).to(vectors.dtype)
         bias = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
-        inputs = F.linear(vectors, lstm.get_parameter("weight_ih_l0"), bias)
-        recurrent = lstm.get_parameter("weight_hh_l0")
-        return Direction(inputs[:, order].contiguous(), recurrent[order].t().contiguous())
+        inputs = F.linear(vectors, lstm.get_parameter("weight_ih_l0"), bias)[:, order] * scale
+        recurrent = lstm.get_parameter("weight_hh_l0")[order].t() * scale
+        return Direction(inputs.contiguous().numpy(), recurrent.contiguous().numpy())
 
-    def read(self, places: Array, *, mean: bool) -> Tensor:
+    def read(self, places: Array, *, mean: bool) -> Array:
         """The features [texts, hidden] of texts, each in this direction's order."""
         tree = PrefixTree.of(places)
-        size = self.recurrent.shape[0]
-        hidden = self.inputs.new_zeros(1, size)
-        cell, total = hidden, hidden
-        readers = np.zeros(1, np.int64)
-        words = torch.from_numpy(tree.texts.T.astype(np.int64))
-        branching = set(tree.agreement[1:].tolist())
-        rows = torch.from_numpy(readers)
-        last = len(self.inputs) - 1
+        size = len(self.recurrent)
+        readers = np.zeros(0, np.int64)
+        hidden, cell, total = (np.zeros((1, size), self.inputs.dtype) for _ in range(3))
+        words = np.ascontiguousarray(tree.texts.T)
+        branching = set(tree.agreement.tolist())
         for step in range(places.shape[1]):
             if step in branching:
                 more = np.flatnonzero(tree.agreement <= step)
-                parents = torch.from_numpy(np.searchsorted(readers, more, side="right") - 1)
-                hidden, cell = hidden[parents], cell[parents]
-                total = total[parents] if mean else total
-                readers, rows = more, torch.from_numpy(more)
-            there = words[step][rows]
-            gates = torch.addmm(self.inputs[there.where(there >= 0, last)], hidden, self.recurrent)
-            opened = gates[:, : 3 * size].sigmoid_()
-            cell = opened[:, size : 2 * size] * cell + opened[:, :size] * gates[:, 3 * size :].tanh_()
-            hidden = opened[:, 2 * size :] * cell.tanh()
-            total = total + hidden if mean else total
-        found = torch.from_numpy(np.searchsorted(readers, tree.row_of, side="right") - 1)
-        return total[found] / places.shape[1] if mean else hidden[found]
+                parents = np.searchsorted(readers, more, side="right").clip(min=1) - 1
+                hidden, cell, total = hidden[parents], cell[parents], total[parents] if mean else total
+                readers = more
+                gates, given = (np.empty((len(more), 4 * size), self.inputs.dtype) for _ in range(2))
+                opened, taken = gates[:, : 3 * size], np.empty_like(hidden)
+            np.take(self.inputs, words[step][readers], axis=0, out=given, mode="wrap")  # -1 is the last row: padding
+            np.matmul(hidden, self.recurrent, out=gates)
+            gates += given
+            np.tanh(gates, out=gates)
+            opened *= 0.5
+            opened += 0.5
+            cell *= gates[:, size : 2 * size]
+            np.multiply(gates[:, :size], gates[:, 3 * size :], out=taken)
+            cell += taken
+            np.tanh(cell, out=hidden)
+            hidden *= gates[:, 2 * size : 3 * size]
+            if mean:
+                total += hidden
+        found = np.searchsorted(readers, tree.row_of, side="right") - 1
+        features: Array = total[found] / places.shape[1] if mean else hidden[found]
+        return features
