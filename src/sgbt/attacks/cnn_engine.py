@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from torch import nn
 
 from sgbt.attacks.engine import Neighbourhood, Swaps
-from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS
 
@@ -64,8 +63,7 @@ class FastCNN:
         self._bias = torch.cat([bias for bias in biases if bias is not None]).numpy()
         head = model.head.weight.unflatten(1, (len(order), filters))[:, order].flatten(1)
         self._head, self._head_bias = head.t().contiguous().numpy(), model.head.bias.numpy()
-        self._known: tuple[Array, Array] | None = None
-        assert PADDING == 0
+        self._known: list[tuple[Array, Array]] = []  # the first text and the last one, with their windows
 
     def logits(self, places: Array) -> Array:
         """Logits [texts, labels] of texts in full."""
@@ -95,16 +93,22 @@ class FastCNN:
         return np.concatenate([text, np.full(missing, -1)]) if missing else text
 
     def _windows(self, text: Array) -> Array:
-        """Pre-activations [windows, filters]; of a text like the one before, only the windows that changed."""
-        if self._known is None:
-            values = self._summed(text, np.arange(self._padded))
-            self._known = text.copy(), values
-            return values.copy()
-        changed = np.flatnonzero(text != self._known[0])
-        values = self._known[1].copy()
+        """Pre-activations [windows, filters]: those of the first text or of the last one, whichever is nearer, with
+        the windows that changed found anew. Nobody writes into them.
+        """
+        if not self._known:
+            self._known.append((text.copy(), self._summed(text, np.arange(self._padded))))
+        differences = [np.flatnonzero(text != known) for known, _ in self._known]
+        nearest = min(range(len(differences)), key=lambda which: len(differences[which]))
+        changed, values = differences[nearest], self._known[nearest][1]
         if len(changed):
-            rows = np.unique((changed[:, None] - np.arange(self._widest)).clip(min=0))
+            touched = np.zeros(self._padded, bool)
+            for offset in range(self._widest):
+                touched[np.maximum(changed - offset, 0)] = True
+            rows = np.flatnonzero(touched)
+            values = values.copy()
             values[rows] = self._summed(text, rows)
+            self._known[1:] = [(text.copy(), values)]
         return values
 
     def _summed(self, text: Array, rows: Array) -> Array:
@@ -154,8 +158,11 @@ class FastCNN:
             return np.stack([self._elsewhere_directly(values, int(place)) for place in at])
         join = np.add if self._mean else np.maximum
         nothing = np.full((1, values.shape[1]), 0 if self._mean else -np.inf, values.dtype)
-        until = np.concatenate([nothing, join.accumulate(values, axis=0)])  # row j: windows before j
-        after = np.concatenate([join.accumulate(values[::-1], axis=0)[::-1], nothing])  # row j: windows from j on
+        until = np.concatenate([nothing, values])  # row j: windows before j
+        after = np.concatenate([values, nothing])  # row j: windows from j on
+        for row in range(len(values)):  # faster than ufunc.accumulate, which goes down one column at a time
+            join(until[row], until[row + 1], out=until[row + 1])
+            join(after[-1 - row], after[-2 - row], out=after[-2 - row])
         result = after[at + 1]
         for size, group in zip(self._sizes, self._groups, strict=True):
             part = result[:, group]

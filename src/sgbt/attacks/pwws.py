@@ -7,8 +7,8 @@
 
 Departures. The paper looks up WordNet synonyms of the word's part of speech in the sentence; here the table says what
 may stand for what, and the table `wordnet` joins all parts of speech, because no tagger comes with sgbt. Named entities
-are replaced only if the table lists them. The texts of step 3 are known in advance, so they are scored in one request;
-only those up to the first broken one count as queries.
+are replaced only if the table lists them. The texts of step 3 are known in advance, so they are scored many at a
+time; only those up to the first broken one count as queries.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ import numpy as np
 from sgbt.attacks.method import Limited
 from sgbt.attacks.scorer import Scorer
 from sgbt.attacks.space import MASKED, State
+
+FIRST_LOOK = 16
+"""How many texts of the last step are scored in the first request; each further request has twice as many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +50,15 @@ class PWWS(Limited):
         best = [start + int(np.argmin(part)) for start, part in zip(edges, np.split(left, edges[1:]), strict=True)]
         gain = weights[positions[best]] * (original - left[best])
         order = np.argsort(-gain, kind="stable")[: self.most_changes(space)]
-        if not len(order):
-            return None
         states = np.repeat(space.original[None], len(order), axis=0)
         for step, which in enumerate(order):
             states[step:, positions[best[which]]] = choices[best[which]]
-        broken = np.flatnonzero(scorer.broken(scorer.probabilities(states, free=True)))
-        scorer.charge(int(broken[0]) + 1 if len(broken) else len(states))
-        return states[broken[0]] if len(broken) else None
+        start, size = 0, FIRST_LOOK
+        while start < len(states):
+            part = states[start : start + size]
+            broken = np.flatnonzero(scorer.broken(scorer.probabilities(part, free=True)))
+            scorer.charge(int(broken[0]) + 1 if len(broken) else len(part))
+            if len(broken):
+                return part[broken[0]]
+            start, size = start + size, 2 * size
+        return None
