@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sgbt.attacks.check import checked
 from sgbt.attacks.engine import Classify
@@ -20,13 +19,11 @@ from sgbt.attacks.rows import Rows
 from sgbt.attacks.scorer import OutOfQueries, Scorer
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import Victim, victim_of
+from sgbt.attacks.workers import in_processes
 from sgbt.data import Split
 from sgbt.errors import AttackError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import TextClassifier
-
-TOGETHER = 64
-"""Texts whose first prediction is asked for at once."""
 
 Listener = Callable[[AttackResult], None]
 
@@ -43,7 +40,7 @@ def attack(
     max_queries: int | None = None,
     out: str | Path | None = None,
     listener: Listener | None = None,
-    batch_size: int = TOGETHER,
+    workers: int = 1,
     **options: Any,
 ) -> list[AttackResult]:
     """Attack every text within the substitutions of `table`, and say what came of it, in the order of the texts.
@@ -55,7 +52,8 @@ def attack(
 
     A text that the model gets wrong is skipped. The random numbers of a text depend on `seed` and the text alone, so
     its row is the same in any company and any order. With `out`, rows are appended to a file of JSON lines as they are
-    made; the same call after an interruption makes only those that are missing.
+    made; the same call after an interruption makes only those that are missing. With several `workers`, that many
+    processes share the texts; the rows are the same.
     """
     words = list(texts.texts if isinstance(texts, Split) else texts)
     if isinstance(texts, Split) and labels is None:
@@ -70,31 +68,31 @@ def attack(
     used = used.without(stop_words) if stop_words else used
     victim = victim_of(model)
     settings = _settings(victim, used, chosen, name, seed, max_queries)
-    results: list[AttackResult] = []
+
+    def task(index: int) -> AttackResult:
+        label = None if labels is None else int(labels[index])
+        return _attack_one(victim, words[index], label, used, chosen, index, name, seed, max_queries)
+
+    results: dict[int, AttackResult] = {}
     with Rows(out) as rows:
-        for start in range(0, len(words), batch_size):
-            part = range(start, min(start + batch_size, len(words)))
-            known = [rows.find(settings, name, index, words[index]) for index in part]
-            missing = [index for index, row in zip(part, known, strict=True) if row is None]
-            said = dict(zip(missing, victim.probabilities([words[index] for index in missing]), strict=True))
-            for index, result in zip(part, known, strict=True):
-                if result is None:
-                    label = None if labels is None else int(labels[index])
-                    result = _attack_one(
-                        victim, words[index], label, said[index], used, chosen, index, name, seed, max_queries
-                    )
-                    rows.add(settings, result)
-                results.append(result)
+        for index, text in enumerate(words):
+            if (known := rows.find(settings, name, index, text)) is not None:
+                results[index] = known
                 if listener is not None:
-                    listener(result)
-    return results
+                    listener(known)
+        missing = [index for index in range(len(words)) if index not in results]
+        for result in in_processes(task, missing, workers=workers):
+            rows.add(settings, result)
+            results[result.index] = result
+            if listener is not None:
+                listener(result)
+    return [results[index] for index in range(len(words))]
 
 
 def _attack_one(
     victim: Victim,
     text: str,
     label: int | None,
-    said: NDArray[np.float64],
     table: SubstitutionTable,
     method: Attack,
     index: int,
@@ -104,7 +102,7 @@ def _attack_one(
 ) -> AttackResult:
     began = time.perf_counter()
     tokens = victim.tokenizer.tokenize(text)
-    before = int(np.argmax(said))
+    before = int(np.argmax(victim.probabilities([text])[0]))
     label = before if label is None else label
 
     def result(status: str, after: int, perturbed: str, swaps: tuple[Swap, ...], queries: int) -> AttackResult:

@@ -50,6 +50,7 @@ def attack_(
     out: Annotated[Path | None, typer.Option(help="File of JSON lines for the rows; the same command resumes.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the results with TextAttack's CSV columns.")] = None,
     examples: Annotated[int, typer.Option(help="How many broken texts to show.")] = 3,
+    workers: Annotated[int, typer.Option(help="Processes that share the texts.")] = 1,
     threads: Annotated[int | None, typer.Option(help="Processor threads to use.")] = None,
     drop_empty: opt.DropEmpty = False,
     encoding: opt.Encoding = "utf-8",
@@ -77,6 +78,7 @@ def attack_(
                 max_queries=max_queries,
                 out=out,
                 listener=view.tell,
+                workers=workers,
                 **changes,
             )
     show_summary(results, console)
