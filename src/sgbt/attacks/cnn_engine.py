@@ -23,6 +23,8 @@ from sgbt.models.activations import ACTIVATIONS
 Array = NDArray[Any]
 FEW = 4
 """Up to this many changed positions, greatest values are found directly and not by running maxima."""
+BLOCK = 64
+"""Swaps that are worked on at once, few enough to stay in the processor's cache."""
 
 
 class FastCNN:
@@ -133,24 +135,33 @@ class FastCNN:
         return values.sum(axis=0) if self._mean else values.max(axis=0)
 
     def _swapped(self, text: Array, windows: Array, values: Array, positions: Array, new: Array) -> Array:
+        """Pooled values [swaps, filters] of one-word changes of a text."""
         at, which = np.unique(positions, return_inverse=True)
-        pooled = self._elsewhere(values, at)[which]
+        elsewhere = self._elsewhere(values, at)
         before = np.full((self._widest, windows.shape[1]), -np.inf, windows.dtype)
         framed = np.concatenate([before, windows])  # so that a window may start before the text: it does not exist
-        for offset, columns in enumerate(self._columns):
-            projected = self._projected[offset]
-            without = framed[self._widest + at - offset, :columns] - projected[text[at]]
-            fresh = without[which]
-            fresh += projected[new]
-            part = pooled[:, :columns]
-            if self._late:
-                np.maximum(part, fresh, out=part)
-            elif self._mean:
-                part += np.where(np.isfinite(fresh), self._activate(fresh), 0)
-            else:
-                activated = np.where(np.isfinite(fresh), self._activate(fresh), -np.inf)
-                np.maximum(part, activated, out=part)
+        without = [
+            framed[self._widest + at - offset, :columns] - self._projected[offset][text[at]]
+            for offset, columns in enumerate(self._columns)
+        ]
+        pooled = np.empty((len(positions), windows.shape[1]), windows.dtype)
+        for start in range(0, len(positions), BLOCK):
+            rows = slice(start, start + BLOCK)
+            np.take(elsewhere, which[rows], axis=0, out=pooled[rows])
+            for offset, columns in enumerate(self._columns):
+                fresh = without[offset][which[rows]]
+                fresh += self._projected[offset][new[rows]]
+                self._join(pooled[rows, :columns], fresh)
         return pooled
+
+    def _join(self, pooled: Array, fresh: Array) -> None:
+        """Pool fresh windows into what is pooled already."""
+        if self._late:
+            np.maximum(pooled, fresh, out=pooled)
+        elif self._mean:
+            pooled += np.where(np.isfinite(fresh), self._activate(fresh), 0)
+        else:
+            np.maximum(pooled, np.where(np.isfinite(fresh), self._activate(fresh), -np.inf), out=pooled)
 
     def _elsewhere(self, values: Array, at: Array) -> Array:
         """Pooled over the windows that do not hold the word at each of the given positions."""

@@ -51,14 +51,13 @@ class ClassifierVictim:
     """A `TextClassifier`."""
 
     classifier: TextClassifier
-    fingerprint: str
 
-    @staticmethod
-    def of(classifier: TextClassifier) -> ClassifierVictim:
-        """The victim, with the hash of its weights and words."""
-        parts = (weights_hash(classifier.model), classifier.vocabulary.hash, classifier.tokenizer.pattern)
-        whole = hashlib.sha256("\0".join((*parts, str(classifier.max_length))).encode())
-        return ClassifierVictim(classifier, whole.hexdigest())
+    @property
+    def fingerprint(self) -> str:
+        """The hash of its weights, its words and how it reads."""
+        own = self.classifier
+        parts = (weights_hash(own.model), own.vocabulary.hash, own.tokenizer.pattern, str(own.max_length))
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -102,7 +101,7 @@ def victim_of(model: TextClassifier | Classify | Victim) -> Victim:
     if isinstance(model, ClassifierVictim | CallableVictim):
         return model
     if isinstance(model, TextClassifier):
-        return ClassifierVictim.of(model)
+        return ClassifierVictim(model)
     if callable(model):
         return CallableVictim(model)
     raise AttackError(
