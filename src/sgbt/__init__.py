@@ -12,6 +12,7 @@ from importlib import import_module
 from sgbt.version import __version__
 
 _HOMES = {
+    "sgbt.attacks": ("AttackResult", "attack", "summarise"),
     "sgbt.bounds": (
         "ConvBounds",
         "Interval",

@@ -1,3 +1,6 @@
+from sgbt.attacks import AttackResult as AttackResult
+from sgbt.attacks import attack as attack
+from sgbt.attacks import summarise as summarise
 from sgbt.bounds import ConvBounds as ConvBounds
 from sgbt.bounds import Interval as Interval
 from sgbt.bounds import LSTMCellBounds as LSTMCellBounds

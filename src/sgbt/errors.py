@@ -53,6 +53,10 @@ class TrainingError(SgbtError):
     """Training that cannot begin or go on as asked."""
 
 
+class AttackError(SgbtError):
+    """An attack that cannot be made as asked."""
+
+
 class BoundError(SgbtError, ValueError):
     """A bound that would not mean anything: an empty box, a size that does not fit, an unproven range."""
 
