@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from sgbt.data import RaggedIds, batches
 from sgbt.errors import TrainingError
 from sgbt.lexicon import UNKNOWN, SubstitutionIndex
-from sgbt.models import Model, worst_case_logits
+from sgbt.models import AnyModel, LinearBag, worst_case_logits
 from sgbt.training.checkpoint import Progress, load_checkpoint, save_checkpoint, trained_tensors
 from sgbt.training.config import TrainingConfig
 from sgbt.training.log import RunLog
@@ -72,14 +72,20 @@ class Examples:
 class Loss(nn.Module):
     """Model and objective as one module, so that a data-parallel wrapper sees everything that has a gradient."""
 
-    def __init__(self, model: Model, objective: Objective) -> None:
+    def __init__(self, model: AnyModel, objective: Objective) -> None:
         super().__init__()
         self.model = model
         self.objective = objective
         self.reference: dict[str, float] = {}
 
+    def start(self, step: Step) -> dict[str, float]:
+        """What the objective fixes before the first step."""
+        assert not isinstance(self.model, LinearBag), "a linear model has a loss of its own"
+        return self.objective.start(self.model, step)
+
     def forward(self, step: Step) -> Parts:
         """The loss parts of one batch."""
+        assert not isinstance(self.model, LinearBag), "a linear model has a loss of its own"
         return self.objective.parts(self.model, step, self.reference)
 
 
@@ -87,7 +93,7 @@ class Loss(nn.Module):
 class Trainer:
     """One run of one objective on one model."""
 
-    model: Model
+    model: AnyModel
     objective: Objective
     config: TrainingConfig
     seed: int
@@ -99,7 +105,7 @@ class Trainer:
 
     def run(self) -> RunLog:
         """Train to the end, or go on from the checkpoint; the model has the best epoch's weights afterwards."""
-        loss = Loss(self.model, self.objective)
+        loss = self._loss()
         trainable = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         optimiser = torch.optim.Adam(trainable, lr=self.config.learning_rate, weight_decay=self.config.weight_decay)
         with _denormals_flushed():
@@ -108,14 +114,16 @@ class Trainer:
                 progress, best = restored
             else:
                 progress, best = Progress(self.settings), trained_tensors(self.model)
-                first = next(iter(self._batches(0)))
-                progress.reference = self.objective.start(self.model, first)
+                progress.reference = loss.start(next(iter(self._batches(0))))
             loss.reference = progress.reference
             log = RunLog.resume(self.folder, epoch=progress.epoch, step=progress.step)
             while not progress.finished:
                 best = self._epoch(loss, optimiser, progress, best, log)
         self.model.load_state_dict(best, strict=False)
         return log
+
+    def _loss(self) -> Loss:
+        return Loss(self.model, self.objective)
 
     def _epoch(
         self,
@@ -131,7 +139,7 @@ class Trainer:
         for number, step in enumerate(self._batches(epoch)):
             if number < progress.step:
                 continue
-            torch.manual_seed(_mixed(self.seed, epoch, number))
+            torch.manual_seed(mixed_seed(self.seed, epoch, number))
             parts, accuracy = self._step(loss, optimiser, step, epoch, number)
             log.add(epoch=epoch, step=number, parts=parts, accuracy=accuracy, texts=len(step.labels))
             self.listener.step(number, parts, accuracy, len(step.labels))
@@ -184,7 +192,7 @@ class Trainer:
         yield from _steps(
             self.train,
             self.config.batch_size,
-            _mixed(self.seed, epoch),
+            mixed_seed(self.seed, epoch),
             self.objective,
             epoch,
             self.steps_per_epoch,
@@ -242,7 +250,7 @@ def _steps(
         )
 
 
-def _mixed(*numbers: int) -> int:
+def mixed_seed(*numbers: int) -> int:
     """One seed from several numbers."""
     return int(np.random.SeedSequence(list(numbers)).generate_state(1, np.uint64)[0] >> 1)
 

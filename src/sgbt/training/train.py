@@ -16,9 +16,10 @@ from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.errors import TrainingError
 from sgbt.files import make_folder
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
-from sgbt.models import BiLSTM, Model, TextClassifier, TextCNN, save_classifier
+from sgbt.models import AnyModel, BiLSTM, LinearBag, TextClassifier, TextCNN, save_classifier
 from sgbt.models.blueprint import blueprint
 from sgbt.training.config import TrainingConfig, preset_for
+from sgbt.training.linear import LinearTrainer, bag_objective, bag_vocabulary, fit_features
 from sgbt.training.log import RunLog
 from sgbt.training.loop import Examples, Listener, Trainer, Unheard
 from sgbt.training.objective import Corpus, Objective, Standard
@@ -41,7 +42,7 @@ class Run:
 
 
 def train(
-    model: TextCNN | BiLSTM,
+    model: TextCNN | BiLSTM | LinearBag,
     dataset: TextDataset,
     *,
     objective: Objective | None = None,
@@ -56,7 +57,8 @@ def train(
 
     Weights are drawn afresh from `seed`: the same seed gives the same result on one machine. The vocabulary is made
     from train: words that have a vector or are frequent, and all substitutes that have a vector; a model whose
-    embedding was not made of a table of vectors brings its own `vocabulary`. With `out`, the run is written there as it
+    embedding was not made of a table of vectors brings its own `vocabulary`. A `LinearBag` needs no vectors: it reads
+    the words that train has `config.rare` times and all words of the table. With `out`, the run is written there as it
     goes, and the same call resumes it after any interruption.
     """
     objective, tokenizer = objective or Standard(), Tokenizer()
@@ -72,15 +74,23 @@ def train(
     counts = tokens.counts()
     vocabulary = vocabulary or _vocabulary(model, counts, substitutions, config)
     _fresh(model, seed)
-    prepared = objective.prepare(model, Corpus(vocabulary, counts, substitutions))
     index = SubstitutionIndex.build(substitutions, vocabulary) if substitutions is not None else None
-    trainer = Trainer(
+    examples = [_examples(split, tokenizer, vocabulary, config, index) for split in (dataset.train, dataset.dev)]
+    corpus = Corpus(vocabulary, counts, substitutions)
+    prepared: AnyModel
+    kind: type[Trainer]
+    if isinstance(model, LinearBag):
+        fit_features(model, corpus, examples[0])
+        prepared, kind, minimised = model, LinearTrainer, bag_objective(objective)
+    else:
+        prepared, kind, minimised = objective.prepare(model, corpus), Trainer, objective
+    trainer = kind(
         model=prepared,
-        objective=objective,
+        objective=minimised,
         config=config,
         seed=seed,
-        train=_examples(dataset.train, tokenizer, vocabulary, config, index),
-        dev=_examples(dataset.dev, tokenizer, vocabulary, config, index),
+        train=examples[0],
+        dev=examples[1],
         folder=folder,
         settings=_settings(prepared, dataset, objective, substitutions, seed, config, vocabulary),
         listener=listener or Unheard(),
@@ -97,8 +107,13 @@ def train(
 
 
 def _vocabulary(
-    model: TextCNN | BiLSTM, counts: Counter[str], table: SubstitutionTable | None, config: TrainingConfig
+    model: TextCNN | BiLSTM | LinearBag,
+    counts: Counter[str],
+    table: SubstitutionTable | None,
+    config: TrainingConfig,
 ) -> Vocabulary:
+    if isinstance(model, LinearBag):
+        return bag_vocabulary(counts, table, rare=config.rare)
     source = model.embedding.source
     if source is None:
         raise TrainingError(
@@ -142,7 +157,7 @@ def _note(
 
 
 def _settings(
-    model: Model,
+    model: AnyModel,
     dataset: TextDataset,
     objective: Objective,
     table: SubstitutionTable | None,

@@ -1,0 +1,194 @@
+"""Training a LinearBag: Adam on large blocks of texts, the loss on the worst case over all substitutions.
+
+The worst case is a maximum of linear functions, so the loss is convex, and nothing is drawn at random but the order of
+blocks (and dropout). The learning rate falls to zero in a straight line. Around ambiguous words, training and the
+choice by dev use a bound slightly above the exact worst case (`PositionOptions`); certificates use the exact one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sgbt.data import RaggedIds
+from sgbt.errors import TrainingError
+from sgbt.lexicon import UNKNOWN, SubstitutionTable, Vocabulary
+from sgbt.lexicon.codes import invariant_codes
+from sgbt.models import AnyModel, LinearBag
+from sgbt.training.bag_blocks import Piece, margins, pieces, positions_of
+from sgbt.training.bag_options import PositionOptions, RowSets, frequent_keys
+from sgbt.training.certified import Certified
+from sgbt.training.ibp import IBP
+from sgbt.training.loop import Examples, Loss, Trainer, mixed_seed
+from sgbt.training.objective import Corpus, Objective, Parts, Standard
+
+TEXTS_AT_ONCE = 2500
+
+
+def bag_vocabulary(counts: Counter[str], table: SubstitutionTable | None, *, rare: int) -> Vocabulary:
+    """Words that train has at least `rare` times, and every word of the table.
+
+    With the whole table in it, a word that train lacks still has its code, and is never taken for an unknown one.
+    """
+    known = set(table.entries).union(*table.entries.values()) if table is not None else set()
+    kept = {word: counts.get(word, 0) for word in known}
+    return Vocabulary.build(kept | {word: count for word, count in counts.items() if count >= rare})
+
+
+def bag_objective(objective: Objective) -> Objective:
+    """What an objective means for a linear model: which share of the loss is on the worst case.
+
+    The worst case is exact, so nothing that makes a bound tight applies: no growth penalty, no schedule, no embedding
+    in which to draw substitutes together. An objective that is made of these is refused, and so are such options of
+    `Certified` when they were set.
+    """
+    if type(objective) is Standard:
+        return objective
+    plain = Certified()
+    parts = ("beta", "gamma", "drawn_together", "code_channel")
+    if type(objective) is Certified:
+        odd = [name for name in parts if getattr(objective, name) not in (getattr(plain, name), 0)]
+        if odd:
+            raise TrainingError(
+                wanted="an objective certified without growth penalties or channels for a linear model",
+                got=f"{odd[0]} = {getattr(objective, odd[0])}",
+                remedy="leave it out: the worst case of a linear model is exact",
+            )
+    elif type(objective) is not IBP:
+        raise TrainingError(
+            wanted="one of standard, ibp, certified for a linear model", got=objective.name, where="the objective"
+        )
+    assert isinstance(objective, IBP)
+    return IBP(kappa=objective.kappa, ramp_epochs=0.0)
+
+
+def fit_features(model: LinearBag, corpus: Corpus, train: Examples) -> None:
+    """Give the model its codes, and a weight for every feature that train has often enough."""
+    if corpus.table is None:
+        codes = torch.arange(len(corpus.vocabulary))
+    else:
+        found = invariant_codes(corpus.vocabulary, corpus.table, corpus.counts, frequent=model.config.frequent)
+        codes = torch.from_numpy(found)
+    options = []
+    if model.config.features:
+        sets = RowSets.of(codes, train.substitutions)
+        for rows in _chunks(len(train.rows), TEXTS_AT_ONCE):
+            flat, _, first = positions_of(train.rows, rows)
+            options.append(PositionOptions.of(flat, first, sets))
+    keys = frequent_keys(model.config.features, options, codes, minimum_count=model.config.minimum_count)
+    model.adopt(codes=codes, keys=keys)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """The texts of one step."""
+
+    pieces: tuple[Piece, ...]
+    labels: Tensor
+
+
+class BagLoss(Loss):
+    """Cross-entropy on the worst case and on the texts themselves, in the shares of the objective."""
+
+    def start(self, step: Any) -> dict[str, float]:
+        """Nothing is fixed beforehand."""
+        return {}
+
+    def forward(self, block: Any) -> Parts:
+        """The loss parts of one block."""
+        bag, kappa = _bag(self.model), self.objective.kappa if isinstance(self.objective, IBP) else 0.0
+        weight: Tensor = bag.weight
+        if bag.config.dropout:
+            kept = torch.rand(len(weight), 1) >= bag.config.dropout
+            weight = weight * (kept / (1 - bag.config.dropout))
+        found = [margins(piece, weight, bag.bias, clean=kappa < 1, worst=kappa > 0) for piece in block.pieces]
+        self.right = sum(
+            int((part.clean.argmax(dim=1) == piece.label).sum())
+            for part, piece in zip(found, block.pieces, strict=True)
+        )
+        parts = {}
+        if kappa < 1:
+            parts["cross_entropy"] = (1 - kappa) * F.cross_entropy(
+                torch.cat([part.clean for part in found]), block.labels
+            )
+        if kappa > 0:
+            parts["worst_case"] = kappa * F.cross_entropy(torch.cat([part.worst for part in found]), block.labels)
+        return parts
+
+
+@dataclass
+class LinearTrainer(Trainer):
+    """The loop over blocks whose features were looked up beforehand."""
+
+    blocks: list[Block] = field(init=False)
+    dev_blocks: list[Block] = field(init=False)
+
+    def __post_init__(self) -> None:
+        order = np.random.default_rng(mixed_seed(self.seed)).permutation(len(self.train.rows))
+        self.blocks = self._blocks(self.train, order, self.config.batch_size)
+        self.dev_blocks = self._blocks(self.dev, np.arange(len(self.dev.rows)), TEXTS_AT_ONCE)
+
+    def _blocks(self, examples: Examples, order: np.ndarray, size: int) -> list[Block]:
+        index = examples.substitutions if self.objective.needs_substitutions else None
+        rows = examples.rows
+        if index is None:  # a row that only the table knows is then just an unknown word
+            rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
+        model = _bag(self.model)
+        sets = RowSets.of(model.codes, index)
+        found = []
+        for chunk in _chunks(len(order), size):
+            parts = tuple(pieces(model, rows, examples.labels, np.sort(order[chunk]), sets))
+            labels = [piece.label for piece in parts for _ in piece.rows]
+            found.append(Block(parts, torch.tensor(labels, dtype=torch.int64)))
+        return found
+
+    def _loss(self) -> Loss:
+        return BagLoss(self.model, self.objective)
+
+    def _batches(self, epoch: int) -> Iterator[Any]:
+        order = np.random.default_rng(mixed_seed(self.seed, epoch)).permutation(len(self.blocks))
+        return (self.blocks[place] for place in order)
+
+    def _step(
+        self, loss: Loss, optimiser: torch.optim.Optimizer, step: Any, epoch: int, number: int
+    ) -> tuple[dict[str, float], float]:
+        done = (epoch * self.steps_per_epoch + number) / (self.config.epochs * self.steps_per_epoch)
+        for group in optimiser.param_groups:
+            group["lr"] = self.config.learning_rate * (1 - done)
+        figures, _ = super()._step(loss, optimiser, step, epoch, number)
+        assert isinstance(loss, BagLoss)
+        return figures, loss.right / len(step.labels)
+
+    @torch.no_grad()
+    def scores(self) -> dict[str, float]:
+        """Accuracy on dev and, for objectives that certify, the share that the bound of training proves."""
+        bag, certifies = _bag(self.model), self.objective.certifies
+        right = proven = 0
+        for piece in chain.from_iterable(block.pieces for block in self.dev_blocks):
+            found = margins(piece, bag.weight, bag.bias, clean=True, worst=certifies)
+            right += int((found.clean.argmax(dim=1) == piece.label).sum())
+            others = torch.arange(bag.config.classes) != piece.label
+            proven += int((found.worst[:, others].amax(dim=1) < 0).sum())
+        total = max(len(self.dev.rows), 1)
+        scores = {"accuracy": right / total, "score": right / total}
+        if certifies:
+            scores |= {"certified": proven / total, "score": proven / total}
+        return scores
+
+
+def _bag(model: AnyModel) -> LinearBag:
+    assert isinstance(model, LinearBag)
+    return model
+
+
+def _chunks(texts: int, size: int) -> list[np.ndarray]:
+    return np.array_split(np.arange(texts), max(math.ceil(texts / size), 1))
