@@ -50,6 +50,17 @@ def _key(family: int, first: Tensor, second: Tensor, third: Tensor | None = None
     return high << _BITS if third is None else high << _BITS | third
 
 
+def word_of(keys: Tensor) -> Tensor:
+    """The word of each key, or -1 for features of codes alone."""
+    reads_word = torch.tensor([name not in OF_CODES_ALONE for name in FAMILIES], device=keys.device)
+    return torch.where(reads_word[keys >> 3 * _BITS], keys >> 2 * _BITS & LARGEST - 1, -1)
+
+
+def with_word(keys: Tensor, words: Tensor) -> Tensor:
+    """The keys of the same features of other words."""
+    return keys & ~(LARGEST - 1 << 2 * _BITS) | words << 2 * _BITS
+
+
 def places_of(sorted_keys: Tensor, keys: Tensor) -> Tensor:
     """The place of each key in the sorted list, or -1 for one that is not listed."""
     if not len(sorted_keys):

@@ -28,13 +28,16 @@ class LinearBagConfig:
     """A word without substitutes that train has this often keeps a code of its own (`invariant_codes`)."""
     dropout: float = 0.0
     """The share of features that a training step leaves out."""
+    hops: int = 2
+    """How far training on the worst case spreads a weight over the substitution graph (`sgbt.training.bag_spread`)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))  # JSON and TOML have lists
         check_families(self.features)
-        if self.classes < 2 or self.minimum_count < 1 or not 0 <= self.dropout < 1:
+        if self.classes < 2 or self.minimum_count < 1 or self.hops < 0 or not 0 <= self.dropout < 1:
             raise ModelError(
-                wanted="two classes or more, minimum_count of at least 1, dropout from 0 to below 1", got=str(self)
+                wanted="two classes or more, minimum_count of at least 1, no negative hops, dropout from 0 to below 1",
+                got=str(self),
             )
 
 

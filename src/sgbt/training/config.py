@@ -43,7 +43,7 @@ PRESETS: dict[str, TrainingConfig] = {
     "paper-cnn-imdb": TrainingConfig(learning_rate=1e-4, max_length=512, epochs=40),
     "paper-cnn-yahoo": TrainingConfig(learning_rate=1e-4, max_length=256, epochs=40),
     "linear": TrainingConfig(
-        learning_rate=0.04, weight_decay=3e-5, batch_size=2500, epochs=40, patience=40, max_length=10_000, rare=2
+        learning_rate=0.015, weight_decay=1e-4, batch_size=750, epochs=20, patience=20, max_length=10_000, rare=2
     ),
 }
 """Optimiser, rates and lengths of the paper's Tables 2 and 3 (hidden and filter sizes are the models' own defaults);

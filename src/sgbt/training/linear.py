@@ -26,8 +26,10 @@ from sgbt.lexicon.codes import invariant_codes
 from sgbt.models import AnyModel, LinearBag
 from sgbt.training.bag_blocks import Piece, margins, pieces, positions_of
 from sgbt.training.bag_options import PositionOptions, RowSets, frequent_keys
+from sgbt.training.bag_spread import links, spread
 from sgbt.training.certified import Certified
 from sgbt.training.ibp import IBP
+from sgbt.training.log import RunLog
 from sgbt.training.loop import Examples, Loss, Trainer, mixed_seed
 from sgbt.training.objective import Corpus, Objective, Parts, Standard
 
@@ -41,7 +43,8 @@ def bag_vocabulary(counts: Counter[str], table: SubstitutionTable | None, *, rar
     """
     known = set(table.entries).union(*table.entries.values()) if table is not None else set()
     kept = {word: counts.get(word, 0) for word in known}
-    return Vocabulary.build(kept | {word: count for word, count in counts.items() if count >= rare})
+    kept |= {word: count for word, count in counts.items() if count >= rare}
+    return Vocabulary.build(kept, minimum_count=0)
 
 
 def bag_objective(objective: Objective) -> Objective:
@@ -97,32 +100,38 @@ class Block:
 
 
 class BagLoss(Loss):
-    """Cross-entropy on the worst case and on the texts themselves, in the shares of the objective."""
+    """Cross-entropy on the worst case and on the texts themselves, in the shares of the objective.
+
+    The model's weight is here what the optimiser moves; `matrix` makes the weights of features from it.
+    """
+
+    def __init__(self, model: LinearBag, objective: Objective, matrix: Tensor | None) -> None:
+        super().__init__(model, objective)
+        self.matrix = matrix
+        self.right = 0
 
     def start(self, step: Any) -> dict[str, float]:
         """Nothing is fixed beforehand."""
         return {}
 
+    def weight(self) -> Tensor:
+        """The weights of all features."""
+        bag = _bag(self.model)
+        return bag.weight if self.matrix is None else spread(bag.weight, self.matrix, hops=bag.config.hops)
+
     def forward(self, block: Any) -> Parts:
-        """The loss parts of one block."""
+        """The loss parts of one block; `right` is then how many of its texts the model labels rightly as they are."""
         bag, kappa = _bag(self.model), self.objective.kappa if isinstance(self.objective, IBP) else 0.0
-        weight: Tensor = bag.weight
+        weight = self.weight()
         if bag.config.dropout:
-            kept = torch.rand(len(weight), 1) >= bag.config.dropout
-            weight = weight * (kept / (1 - bag.config.dropout))
+            weight = weight * ((torch.rand(len(weight), 1) >= bag.config.dropout) / (1 - bag.config.dropout))
         found = [margins(piece, weight, bag.bias, clean=kappa < 1, worst=kappa > 0) for piece in block.pieces]
-        self.right = sum(
-            int((part.clean.argmax(dim=1) == piece.label).sum())
-            for part, piece in zip(found, block.pieces, strict=True)
-        )
-        parts = {}
-        if kappa < 1:
-            parts["cross_entropy"] = (1 - kappa) * F.cross_entropy(
-                torch.cat([part.clean for part in found]), block.labels
-            )
-        if kappa > 0:
-            parts["worst_case"] = kappa * F.cross_entropy(torch.cat([part.worst for part in found]), block.labels)
-        return parts
+        clean, worst = (torch.cat([getattr(part, name) for part in found]) for name in ("clean", "worst"))
+        self.right = int((clean.argmax(dim=1) == block.labels).sum())
+        shares = {"cross_entropy": (1 - kappa, clean), "worst_case": (kappa, worst)}
+        return {
+            name: share * F.cross_entropy(logits, block.labels) for name, (share, logits) in shares.items() if share
+        }
 
 
 @dataclass
@@ -131,11 +140,22 @@ class LinearTrainer(Trainer):
 
     blocks: list[Block] = field(init=False)
     dev_blocks: list[Block] = field(init=False)
+    loss: BagLoss = field(init=False)
 
     def __post_init__(self) -> None:
         order = np.random.default_rng(mixed_seed(self.seed)).permutation(len(self.train.rows))
         self.blocks = self._blocks(self.train, order, self.config.batch_size)
         self.dev_blocks = self._blocks(self.dev, np.arange(len(self.dev.rows)), TEXTS_AT_ONCE)
+        model, index = _bag(self.model), self.train.substitutions
+        spreads = self.objective.needs_substitutions and index is not None and model.config.hops
+        self.loss = BagLoss(model, self.objective, links(model, index) if spreads and index is not None else None)
+
+    def run(self) -> RunLog:
+        """Train to the end; the model has the weights of its features afterwards."""
+        log = super().run()
+        with torch.no_grad():
+            _bag(self.model).weight.copy_(self.loss.weight())
+        return log
 
     def _blocks(self, examples: Examples, order: np.ndarray, size: int) -> list[Block]:
         index = examples.substitutions if self.objective.needs_substitutions else None
@@ -152,7 +172,7 @@ class LinearTrainer(Trainer):
         return found
 
     def _loss(self) -> Loss:
-        return BagLoss(self.model, self.objective)
+        return self.loss
 
     def _batches(self, epoch: int) -> Iterator[Any]:
         order = np.random.default_rng(mixed_seed(self.seed, epoch)).permutation(len(self.blocks))
@@ -165,16 +185,16 @@ class LinearTrainer(Trainer):
         for group in optimiser.param_groups:
             group["lr"] = self.config.learning_rate * (1 - done)
         figures, _ = super()._step(loss, optimiser, step, epoch, number)
-        assert isinstance(loss, BagLoss)
-        return figures, loss.right / len(step.labels)
+        return figures, self.loss.right / len(step.labels)
 
     @torch.no_grad()
     def scores(self) -> dict[str, float]:
         """Accuracy on dev and, for objectives that certify, the share that the bound of training proves."""
         bag, certifies = _bag(self.model), self.objective.certifies
         right = proven = 0
+        weight = self.loss.weight()
         for piece in chain.from_iterable(block.pieces for block in self.dev_blocks):
-            found = margins(piece, bag.weight, bag.bias, clean=True, worst=certifies)
+            found = margins(piece, weight, bag.bias, clean=True, worst=certifies)
             right += int((found.clean.argmax(dim=1) == piece.label).sum())
             others = torch.arange(bag.config.classes) != piece.label
             proven += int((found.worst[:, others].amax(dim=1) < 0).sum())
