@@ -26,7 +26,7 @@ from sgbt.training.linear import bag_objective, bag_vocabulary, fit_features
 from sgbt.training.loop import Examples
 from sgbt.training.objective import Corpus
 
-QUICK = replace(PRESETS["linear"], epochs=15, patience=15, batch_size=40, learning_rate=0.05, rare=1)
+QUICK = replace(PRESETS["linear"], epochs=8, patience=8, batch_size=40, learning_rate=0.05, rare=1)
 TABLE = SubstitutionTable(
     {"good": ("fine", "great"), "fine": ("good",), "bad": ("poor", "of"), "poor": ("bad",), "film": ("movie",)}
 )

@@ -67,6 +67,7 @@ def train(
         raise TrainingError(
             wanted=f"a substitution table for the objective {objective.name}", got="none", remedy="pass substitutions="
         )
+    minimised = bag_objective(objective) if isinstance(model, LinearBag) else objective
     folder = Path(out) if out else None
     if folder:
         make_folder(folder)
@@ -81,9 +82,9 @@ def train(
     kind: type[Trainer]
     if isinstance(model, LinearBag):
         fit_features(model, corpus, examples[0])
-        prepared, kind, minimised = model, LinearTrainer, bag_objective(objective)
+        prepared, kind = model, LinearTrainer
     else:
-        prepared, kind, minimised = objective.prepare(model, corpus), Trainer, objective
+        prepared, kind = objective.prepare(model, corpus), Trainer
     trainer = kind(
         model=prepared,
         objective=minimised,
