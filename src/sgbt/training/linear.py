@@ -71,6 +71,8 @@ def bag_objective(objective: Objective) -> Objective:
             wanted="one of standard, ibp, certified for a linear model", got=objective.name, where="the objective"
         )
     assert isinstance(objective, IBP)
+    if objective.epsilon != 1:
+        raise TrainingError(wanted="epsilon of 1 for a linear model", got=str(objective.epsilon), where="the objective")
     return IBP(kappa=objective.kappa, ramp_epochs=0.0)
 
 
