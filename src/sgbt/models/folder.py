@@ -11,13 +11,13 @@ import safetensors
 import safetensors.torch
 import torch
 
-from sgbt import __version__
 from sgbt.data import Tokenizer
 from sgbt.errors import ModelError
 from sgbt.files import atomic_write
 from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models.blueprint import AnyModel, blueprint, build
 from sgbt.models.classifier import TextClassifier
+from sgbt.version import __version__
 
 FORMAT = 1
 CONFIG, WEIGHTS, VOCABULARY, TABLE = "config.json", "model.safetensors", "vocabulary.json", "substitutions.json.gz"

@@ -26,7 +26,7 @@ from sgbt.training.objective import Reference, Step
 NORMALISATIONS = ("initial", "entries", "raw")
 DOMAINS = ("proven", "observed")
 TEXT_LENGTH = 512
-"""Words of the text over which a convolution's totals are summed. They grow with it, which normalising takes away."""
+"""Words of the longest text: a convolution's totals are summed over it, and a cell state has as many steps to grow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class Totals:
 def totals(model: Model, step: Step | None = None, *, domain: str = "proven") -> Totals:
     """Both totals over all layers of a model.
 
-    `proven`: words anywhere in the box of the embedding table, |h| <= 1 and the invariant box of the cell state; for a
-    convolution, all reals, as in the paper. `observed`: the ranges that the batch of `step` happens to show, as in the
-    paper's predecessor; they may regularise and can never certify.
+    `proven`: words anywhere in the box of the embedding table, |h| <= 1 and the cell states that `TEXT_LENGTH` words
+    can reach; for a convolution, all reals, as in the paper. `observed`: the ranges that the batch of `step` happens
+    to show, as in the paper's predecessor; they may regularise and can never certify.
     """
     sums = [_layer_totals(bounds) for channel in _channels(model) for bounds in _bounds(channel, step, domain)]
     return Totals(
@@ -122,7 +122,7 @@ def _bounds(model: TextCNN | BiLSTM, step: Step | None, domain: str) -> Iterator
             ranges = seen[direction]
             yield LSTMCellBounds.of(lstm, inputs=ranges.inputs, hidden=ranges.hidden, cell_state=ranges.cell)
         else:
-            yield LSTMCellBounds.of(lstm, inputs=box)
+            yield LSTMCellBounds.of(lstm, inputs=box, steps=TEXT_LENGTH)
 
 
 def _layer_totals(bounds: ConvBounds | LSTMCellBounds) -> Totals:
