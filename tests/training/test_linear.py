@@ -23,8 +23,8 @@ from sgbt.training.bag_blocks import margins, pieces
 from sgbt.training.bag_options import PositionOptions, RowSets
 from sgbt.training.bag_spread import links, spread
 from sgbt.training.linear import bag_objective, bag_vocabulary, fit_features
-from sgbt.training.loop import Examples
 from sgbt.training.objective import Corpus
+from sgbt.training.steps import Examples
 
 QUICK = replace(PRESETS["linear"], epochs=8, patience=8, batch_size=40, learning_rate=0.05, rare=1)
 TABLE = SubstitutionTable(
@@ -229,9 +229,9 @@ def test_a_killed_run_goes_on_to_the_same_weights(tmp_path):
         import os, signal, sys
         sys.path.insert(0, sys.argv[2])
         import test_linear as t
-        from sgbt.training.loop import Unheard
+        from sgbt.training.listener import Listeners
 
-        class Killer(Unheard):
+        class Killer(Listeners):
             def step(self, number, parts, accuracy, examples):
                 if self.now == 6 and number == 1:
                     os.kill(os.getpid(), signal.SIGKILL)

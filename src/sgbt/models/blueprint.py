@@ -46,7 +46,7 @@ def build(plan: dict[str, Any]) -> AnyModel:
         make, config = {"cnn": (TextCNN, CNNConfig), "bilstm": (BiLSTM, BiLSTMConfig)}[plan["kind"]]
         options = config(**plan["options"])
         return make(embedding_of(plan, options), options)
-    except (KeyError, TypeError) as problem:
+    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
         raise ModelError(
             wanted="a model description that sgbt wrote", got=f"one with a fault at {problem}", where="config.json"
         ) from problem

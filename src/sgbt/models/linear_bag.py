@@ -21,7 +21,7 @@ class LinearBagConfig:
     classes: int = 2
     features: tuple[str, ...] = ("before", "after", "pair", "triple")
     """Families of features beside the words themselves (`sgbt.models.bag_features`); none: one weight per word."""
-    minimum_count: int = 3
+    minimum_count: int = 10
     """A feature beside the words gets a weight when train has it this often, substitutes counted; else its weight is
     zero."""
     frequent: int = 100

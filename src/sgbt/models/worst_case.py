@@ -47,6 +47,8 @@ def feature_box(model: TextCNN | BiLSTM, ids: Tensor, allowed: Tensor, mask: Ten
 
     `ids` and `allowed` are [texts, words, choices]; `mask` [texts, words] marks real words.
     """
+    if not mask.shape[1]:  # a batch without any word is read as padding
+        ids, allowed, mask = F.pad(ids, (0, 0, 0, 1)), F.pad(allowed, (0, 0, 0, 1)), F.pad(mask, (0, 1))
     allowed = allowed | ~mask.unsqueeze(-1)
     codes = model.embedding.encode(ids.masked_fill(~mask.unsqueeze(-1), PADDING))
     if isinstance(model, TextCNN):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -31,8 +31,9 @@ from sgbt.training.bag_spread import links, spread
 from sgbt.training.certified import Certified
 from sgbt.training.ibp import IBP
 from sgbt.training.log import RunLog
-from sgbt.training.loop import Examples, Loss, Trainer, mixed_seed
+from sgbt.training.loop import Going, Loss, Taken, Trainer
 from sgbt.training.objective import Corpus, Objective, Parts, Standard
+from sgbt.training.steps import Examples, Share, mixed
 
 TEXTS_AT_ONCE = 2500
 
@@ -99,6 +100,7 @@ class Block:
 
     pieces: tuple[Piece, ...]
     labels: Tensor
+    weight: float = 1.0
 
 
 class BagLoss(Loss):
@@ -145,7 +147,7 @@ class LinearTrainer(Trainer):
     loss: BagLoss = field(init=False)
 
     def __post_init__(self) -> None:
-        order = np.random.default_rng(mixed_seed(self.seed)).permutation(len(self.train.rows))
+        order = np.random.default_rng(mixed(self.seed)).permutation(len(self.train.rows))
         self.blocks = self._blocks(self.train, order, self.config.batch_size)
         self.dev_blocks = self._blocks(self.dev, np.arange(len(self.dev.rows)), TEXTS_AT_ONCE)
         model, index = _bag(self.model), self.train.substitutions
@@ -176,18 +178,15 @@ class LinearTrainer(Trainer):
     def _loss(self) -> Loss:
         return self.loss
 
-    def _batches(self, epoch: int) -> Iterator[Any]:
-        order = np.random.default_rng(mixed_seed(self.seed, epoch)).permutation(len(self.blocks))
-        return (self.blocks[place] for place in order)
+    def _batches(self, epoch: int, share: Share, skipped: int = 0) -> Iterator[Any]:
+        order = np.random.default_rng(mixed(self.seed, epoch)).permutation(len(self.blocks))
+        return (self.blocks[place] for place in order[skipped:])
 
-    def _step(
-        self, loss: Loss, optimiser: torch.optim.Optimizer, step: Any, epoch: int, number: int
-    ) -> tuple[dict[str, float], float]:
+    def _step(self, going: Going, step: Any, epoch: int, number: int) -> Taken:
         done = (epoch * self.steps_per_epoch + number) / (self.config.epochs * self.steps_per_epoch)
-        for group in optimiser.param_groups:
+        for group in going.optimiser.param_groups:
             group["lr"] = self.config.learning_rate * (1 - done) ** 2
-        figures, _ = super()._step(loss, optimiser, step, epoch, number)
-        return figures, self.loss.right / len(step.labels)
+        return replace(super()._step(going, step, epoch, number), accuracy=self.loss.right / len(step.labels))
 
     @torch.no_grad()
     def scores(self) -> dict[str, float]:
@@ -200,11 +199,15 @@ class LinearTrainer(Trainer):
             right += int((found.clean.argmax(dim=1) == piece.label).sum())
             others = torch.arange(bag.config.classes) != piece.label
             proven += int((found.worst[:, others].amax(dim=1) < 0).sum())
-        total = max(len(self.dev.rows), 1)
-        scores = {"accuracy": right / total, "score": right / total}
+        if not len(self.dev):
+            return {}
         if certifies:
-            scores |= {"certified": proven / total, "score": proven / total}
-        return scores
+            return {
+                "accuracy": right / len(self.dev),
+                "certified": proven / len(self.dev),
+                "score": proven / len(self.dev),
+            }
+        return {"accuracy": right / len(self.dev), "score": right / len(self.dev)}
 
 
 def _bag(model: AnyModel) -> LinearBag:
