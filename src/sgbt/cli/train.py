@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, fields
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,14 +18,18 @@ from sgbt.cli.training_view import TrainingView
 from sgbt.data import Split, TextDataset
 from sgbt.errors import TrainingError
 from sgbt.files import atomic_write
-from sgbt.models import BiLSTM, TextClassifier, TextCNN
+from sgbt.models import BiLSTM, LinearBag, TextClassifier, TextCNN
 from sgbt.training import OBJECTIVES, Objective, TrainingConfig, preset_for, preset_named, train
 from sgbt.training.config import read_toml, with_options
 from sgbt.training.listener import Listeners
 from sgbt.training.parallel import DEVICES, device_named, speaks
 from sgbt.training.tensorboard import TensorBoardListener
 
-MODELS: dict[str, type[TextCNN] | type[BiLSTM]] = {"cnn": TextCNN, "bilstm": BiLSTM}
+MODELS: dict[str, type[TextCNN] | type[BiLSTM] | type[LinearBag]] = {
+    "cnn": TextCNN,
+    "bilstm": BiLSTM,
+    "linear": LinearBag,
+}
 console = Console(highlight=False, markup=False, quiet=not speaks())
 
 
@@ -74,9 +79,14 @@ def train_(
     settings = with_options(
         settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "the table training"
     )
-    table_of_vectors = opt.vectors_of(vectors, data_home=data_home)
-    table = opt.table_of(substitutions, table_of_vectors, data_home=data_home)
-    network = MODELS[model](table_of_vectors, classes=dataset.classes, **_model_options(model, tables))
+    read_vectors = cache(partial(opt.vectors_of, vectors, data_home=data_home))
+    kind, given = MODELS[model], _model_options(model, tables)
+    network: TextCNN | BiLSTM | LinearBag
+    if issubclass(kind, LinearBag):  # it needs no vectors
+        network = kind(classes=dataset.classes, **given)
+    else:
+        network = kind(read_vectors(), classes=dataset.classes, **given)
+    table = opt.table_of(substitutions, read_vectors, data_home=data_home)
     console.print(
         f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by", soft_wrap=True
     )

@@ -12,7 +12,7 @@ from torch import Tensor
 from sgbt.data import RaggedIds, Tokenizer, batches, tokenise
 from sgbt.errors import ModelError
 from sgbt.lexicon import SubstitutionTable, Vocabulary
-from sgbt.models.blueprint import Model
+from sgbt.models.blueprint import AnyModel
 
 POSITIONS_PER_BATCH = 1 << 16
 
@@ -32,7 +32,7 @@ class TextClassifier:
     Texts are cut to their first `max_length` words; what stands behind is not read.
     """
 
-    model: Model
+    model: AnyModel
     vocabulary: Vocabulary
     label_names: tuple[str, ...]
     table: SubstitutionTable | None = None

@@ -17,7 +17,7 @@ from sgbt.data import Tokenizer
 from sgbt.errors import DataError, LexiconError, ModelError
 from sgbt.files import atomic_write
 from sgbt.lexicon import SubstitutionTable, Vocabulary
-from sgbt.models.blueprint import Model, blueprint, build
+from sgbt.models.blueprint import AnyModel, blueprint, build
 from sgbt.models.classifier import TextClassifier
 from sgbt.version import __version__
 
@@ -104,12 +104,12 @@ def _read_words(folder: Path, config: dict[str, Any]) -> tuple[Vocabulary, Subst
     return vocabulary, table
 
 
-def weights_of(model: Model) -> dict[str, torch.Tensor]:
+def weights_of(model: AnyModel) -> dict[str, torch.Tensor]:
     """Copies of all weights and buffers, on the CPU."""
     return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in model.state_dict().items()}
 
 
-def weights_hash(model: Model) -> str:
+def weights_hash(model: AnyModel) -> str:
     """The SHA-256 of all weights by name: it tells models apart, and goes into every certificate."""
     whole = hashlib.sha256()
     for name, tensor in sorted(weights_of(model).items()):
@@ -212,7 +212,7 @@ def _agree(what: str, expected: str, actual: str, folder: Path) -> None:
         )
 
 
-def _fill(model: Model, path: Path) -> None:
+def _fill(model: AnyModel, path: Path) -> None:
     stored, wanted = load_tensors(path), model.state_dict()
     if set(stored) != set(wanted):
         odd = sorted(set(stored) ^ set(wanted))

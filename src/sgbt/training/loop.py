@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from sgbt.errors import TrainingError
-from sgbt.models import Model, worst_case_logits
+from sgbt.models import AnyModel, LinearBag, worst_case_logits
 from sgbt.training.checkpoint import Progress, load_checkpoint, save_checkpoint, trained_tensors
 from sgbt.training.config import TrainingConfig
 from sgbt.training.listener import Listener, Listeners
@@ -33,14 +33,20 @@ SCORED_AT_ONCE = 256
 class Loss(nn.Module):
     """Model and objective as one module, so that a data-parallel wrapper sees everything that has a gradient."""
 
-    def __init__(self, model: Model, objective: Objective) -> None:
+    def __init__(self, model: AnyModel, objective: Objective) -> None:
         super().__init__()
         self.model = model
         self.objective = objective
         self.reference: dict[str, float] = {}
 
+    def start(self, step: Step) -> dict[str, float]:
+        """What the objective fixes before the first step."""
+        assert not isinstance(self.model, LinearBag), "a linear model has a loss of its own"
+        return self.objective.start(self.model, step)
+
     def forward(self, step: Step) -> Parts:
         """The loss parts of one batch, or of a share of it, weighed so that all shares average to the batch's."""
+        assert not isinstance(self.model, LinearBag), "a linear model has a loss of its own"
         parts = self.objective.parts(self.model, step, self.reference)
         if step.weight == 1:
             return parts
@@ -49,7 +55,7 @@ class Loss(nn.Module):
 
 
 @dataclass
-class _Going:
+class Going:
     """What changes while a run goes on."""
 
     loss: Loss
@@ -63,7 +69,7 @@ class _Going:
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
+class Taken:
     """One step in figures: the loss parts and accuracy of the whole batch, and whether a checkpoint is due."""
 
     parts: dict[str, float]
@@ -76,7 +82,7 @@ class _Taken:
 class Trainer:
     """One run of one objective on one model."""
 
-    model: Model
+    model: AnyModel
     objective: Objective
     config: TrainingConfig
     seed: int
@@ -98,8 +104,8 @@ class Trainer:
         self.model.load_state_dict(going.best, strict=False)
         return going.log
 
-    def _begin(self) -> _Going:
-        loss = Loss(self.model, self.objective)
+    def _begin(self) -> Going:
+        loss = self._loss()
         rate, decay = self.config.learning_rate, self.config.weight_decay
         optimiser = torch.optim.Adam(self._trainable, lr=rate, weight_decay=decay)
         restored = self._restore(optimiser)
@@ -107,11 +113,14 @@ class Trainer:
             progress, best = restored
         else:
             progress, best = Progress(self.settings), trained_tensors(self.model)
-            progress.reference = self.objective.start(self.model, next(self._batches(0, Share())))
+            progress.reference = loss.start(next(self._batches(0, Share())))
         loss.reference = progress.reference
         resumed = self.processes.told(lambda: RunLog.resume(self.folder, epoch=progress.epoch, step=progress.step).rows)
         log = RunLog(self.folder if self.processes.first else None, resumed)
-        return _Going(loss, self.processes.wrapped(loss), optimiser, progress, best, log)
+        return Going(loss, self.processes.wrapped(loss), optimiser, progress, best, log)
+
+    def _loss(self) -> Loss:
+        return Loss(self.model, self.objective)
 
     def _restore(self, optimiser: torch.optim.Optimizer) -> tuple[Progress, dict[str, Tensor]] | None:
         folder = self.folder
@@ -124,7 +133,7 @@ class Trainer:
             optimiser.load_state_dict(state)
         return restored
 
-    def _epoch(self, going: _Going) -> None:
+    def _epoch(self, going: Going) -> None:
         progress, log, epoch = going.progress, going.log, going.progress.epoch
         self.listener.epoch(epoch, self.config.epochs, self.steps_per_epoch)
         own = Share(self.processes.rank, self.processes.size)
@@ -142,7 +151,7 @@ class Trainer:
                 self._save(going)
         self._close(going)
 
-    def _close(self, going: _Going) -> None:
+    def _close(self, going: Going) -> None:
         """Score the epoch that was finished, keep its weights if they are the best, and decide whether to go on."""
         progress, epoch = going.progress, going.progress.epoch
         scores = self.scores()
@@ -159,7 +168,7 @@ class Trainer:
         progress.finished = last or waited >= self.config.patience
         self._save(going)
 
-    def _step(self, going: _Going, step: Step, epoch: int, number: int) -> _Taken:
+    def _step(self, going: Going, step: Step, epoch: int, number: int) -> Taken:
         self.model.train()
         going.optimiser.zero_grad(set_to_none=True)
         hits: list[Tensor] = []
@@ -177,7 +186,7 @@ class Trainer:
         going.optimiser.step()
         return taken
 
-    def _figures(self, going: _Going, step: Step, parts: Parts, hits: list[Tensor]) -> _Taken:
+    def _figures(self, going: Going, step: Step, parts: Parts, hits: list[Tensor]) -> Taken:
         """The figures of the whole batch, from every process's share of it."""
         texts = len(step.labels) if step.weight else 0
         right = float((hits[0].argmax(dim=1) == step.labels).sum()) if hits and texts else 0.0
@@ -187,7 +196,7 @@ class Trainer:
             torch.tensor([*own, right, texts, due], dtype=torch.float64)
         ).tolist()
         accuracy = right / texts if hits else math.nan
-        return _Taken(dict(zip(parts, whole, strict=True)), accuracy, int(texts), bool(due))
+        return Taken(dict(zip(parts, whole, strict=True)), accuracy, int(texts), bool(due))
 
     def _culprit(self, loss: Loss, step: Step) -> str:
         """Which part has a gradient that is not finite, looked for only once something went wrong."""
@@ -244,13 +253,13 @@ class Trainer:
             return {"accuracy": right, "certified": proven, "score": proven}
         return {"accuracy": right, "score": right}
 
-    def _save(self, going: _Going) -> None:
+    def _save(self, going: Going) -> None:
         folder = self.folder
         if folder is not None:
             self.processes.told(lambda: self._written(going, folder))
         going.saved = time.monotonic()
 
-    def _written(self, going: _Going, folder: Path) -> None:
+    def _written(self, going: Going, folder: Path) -> None:
         going.log.flush()
         save_checkpoint(folder, going.progress, self.model, going.optimiser, going.best)
 

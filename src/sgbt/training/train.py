@@ -17,9 +17,10 @@ from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.errors import TrainingError
 from sgbt.files import make_folder
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
-from sgbt.models import BiLSTM, Model, TextClassifier, TextCNN, save_classifier, weights_hash
+from sgbt.models import AnyModel, BiLSTM, LinearBag, TextClassifier, TextCNN, save_classifier, weights_hash
 from sgbt.models.blueprint import blueprint
 from sgbt.training.config import TrainingConfig, preset_for
+from sgbt.training.linear import LinearTrainer, bag_objective, bag_vocabulary, fit_features
 from sgbt.training.listener import Listener, Listeners
 from sgbt.training.log import RunLog
 from sgbt.training.loop import Trainer
@@ -45,7 +46,7 @@ class Run:
 
 
 def train(
-    model: TextCNN | BiLSTM,
+    model: TextCNN | BiLSTM | LinearBag,
     dataset: TextDataset,
     *,
     objective: Objective | None = None,
@@ -62,8 +63,10 @@ def train(
     Weights are drawn afresh from `seed`: the same seed gives the same result on one machine, and the model that was
     given stays as it is. The vocabulary is made from train: words that have a vector or are frequent, and all
     substitutes that have a vector; a model whose embedding was not made of a table of vectors brings its own
-    `vocabulary`. With `out`, the run is written there as it goes, and the same call resumes it after any interruption.
-    Launched with torchrun, each process takes its share of every batch, and the first one writes.
+    `vocabulary`. A `LinearBag` needs no vectors: it reads the words that train has `config.rare` times and all words of
+    the table, and is trained by one process on the CPU. With `out`, the run is written there as it goes, and the same
+    call resumes it after any interruption. Launched with torchrun, each process takes its share of every batch, and the
+    first one writes.
     """
     place = device_named(device)
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []), together(place) as processes:
@@ -73,7 +76,7 @@ def train(
 
 
 def _train(
-    model: TextCNN | BiLSTM,
+    model: TextCNN | BiLSTM | LinearBag,
     dataset: TextDataset,
     objective: Objective | None,
     substitutions: SubstitutionTable | None,
@@ -90,6 +93,9 @@ def _train(
         raise TrainingError(
             wanted=f"a substitution table for the objective {objective.name}", got="none", remedy="pass substitutions="
         )
+    minimised = bag_objective(objective) if isinstance(model, LinearBag) else objective
+    if isinstance(model, LinearBag) and processes.size > 1:
+        raise TrainingError(wanted="one process for a linear model", got=str(processes.size), remedy="no torchrun")
     if seed < 0:
         raise TrainingError(wanted="a seed of at least 0", got=str(seed))
     if model.config.classes != dataset.classes:
@@ -104,15 +110,23 @@ def _train(
     model = _copy(model)
     vocabulary = _adopted(model, vocabulary, counts, substitutions, config)
     _fresh(model, seed)
-    prepared = objective.prepare(model, Corpus(vocabulary, counts, substitutions)).to(processes.device)
     index = SubstitutionIndex.build(substitutions, vocabulary) if substitutions is not None else None
-    trainer = Trainer(
+    examples = [_examples(split, tokenizer, vocabulary, config, index) for split in (dataset.train, dataset.dev)]
+    corpus = Corpus(vocabulary, counts, substitutions)
+    prepared: AnyModel
+    kind: type[Trainer]
+    if isinstance(model, LinearBag):
+        fit_features(model, corpus, examples[0])
+        prepared, kind = model, LinearTrainer
+    else:
+        prepared, kind = objective.prepare(model, corpus).to(processes.device), Trainer
+    trainer = kind(
         model=prepared,
-        objective=objective,
+        objective=minimised,
         config=config,
         seed=seed,
-        train=_examples(dataset.train, tokenizer, vocabulary, config, index),
-        dev=_examples(dataset.dev, tokenizer, vocabulary, config, index),
+        train=examples[0],
+        dev=examples[1],
         folder=folder,
         settings=_settings(prepared, dataset, objective, substitutions, seed, config, vocabulary),
         listener=listener,
@@ -134,13 +148,15 @@ def _write(run: Run, folder: Path, note: dict[str, Any]) -> None:
 
 
 def _adopted(
-    model: TextCNN | BiLSTM,
+    model: TextCNN | BiLSTM | LinearBag,
     vocabulary: Vocabulary | None,
     counts: Counter[str],
     table: SubstitutionTable | None,
     config: TrainingConfig,
 ) -> Vocabulary:
     """The vocabulary of the model's embedding: the given one, or that of train."""
+    if isinstance(model, LinearBag):
+        return vocabulary or bag_vocabulary(counts, table, rare=config.rare)
     source, rows = model.embedding.source, len(model.embedding.weight)
     if source is None and vocabulary is not None:
         if len(vocabulary) != rows:
@@ -161,8 +177,10 @@ def _adopted(
     return vocabulary
 
 
-def _copy(model: TextCNN | BiLSTM) -> TextCNN | BiLSTM:
+def _copy(model: TextCNN | BiLSTM | LinearBag) -> TextCNN | BiLSTM | LinearBag:
     """A model of its own for every run; the table of vectors behind it, which nobody changes, is shared."""
+    if isinstance(model, LinearBag):
+        return copy.deepcopy(model).cpu()
     source = model.embedding.source
     return copy.deepcopy(model, {id(source): source})
 
@@ -199,7 +217,7 @@ def _note(
 
 
 def _settings(
-    model: Model,
+    model: AnyModel,
     dataset: TextDataset,
     objective: Objective,
     table: SubstitutionTable | None,
