@@ -120,7 +120,6 @@ def test_scikit_learn_has_nothing_to_say_against_it() -> None:
         "check_estimator_tags_renamed",
         "check_valid_tag_types",
         "check_mixin_order",
-        "check_do_not_raise_errors_in_init_or_set_param",
     ],
 )
 def test_the_checks_of_scikit_learn_that_need_no_numbers(check: str) -> None:

@@ -29,7 +29,7 @@ SLACK = 1e-4
 that a certificate also holds for `predict`."""
 
 
-class RobustTextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RobustTextClassifier(ClassifierMixin, BaseEstimator):
     """A text classifier that substitutes for words should not fool: fit, predict, and prove it.
 
     `vectors` is a name, a path or an `EmbeddingTable`; `substitutions` is "auto" (counter-fitted neighbours), None, a
