@@ -27,6 +27,7 @@ _HOMES = {
     "sgbt.errors": ("SgbtError",),
     "sgbt.lexicon": ("SubstitutionIndex", "SubstitutionTable", "Substitutions", "Vocabulary"),
     "sgbt.models": ("BiLSTM", "TextCNN", "TextClassifier", "load_classifier", "save_classifier"),
+    "sgbt.sklearn": ("RobustTextClassifier",),
     "sgbt.training": (
         "ASCC",
         "ATFL",

@@ -27,6 +27,7 @@ from sgbt.models import TextClassifier as TextClassifier
 from sgbt.models import TextCNN as TextCNN
 from sgbt.models import load_classifier as load_classifier
 from sgbt.models import save_classifier as save_classifier
+from sgbt.sklearn import RobustTextClassifier as RobustTextClassifier
 from sgbt.training import ASCC as ASCC
 from sgbt.training import ATFL as ATFL
 from sgbt.training import GBM as GBM
