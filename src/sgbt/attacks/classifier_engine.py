@@ -19,7 +19,7 @@ from sgbt.attacks.engine import (
 from sgbt.attacks.space import SearchSpace, State
 from sgbt.errors import AttackError
 from sgbt.lexicon.vocabulary import UNKNOWN
-from sgbt.models import BiLSTM, Model, TextClassifier, TextCNN, TwoChannel
+from sgbt.models import AnyModel, BiLSTM, TextClassifier, TextCNN, TwoChannel
 
 Array = NDArray[Any]
 
@@ -102,7 +102,7 @@ class ClassifierEngine:
         return logits
 
 
-def _vector_parts(model: Model) -> list[TextCNN | BiLSTM]:
+def _vector_parts(model: AnyModel) -> list[TextCNN | BiLSTM]:
     parts = list(model.parts) if isinstance(model, TwoChannel) else [model]
     if not all(isinstance(part, TextCNN | BiLSTM) for part in parts):
         raise AttackError(
