@@ -103,12 +103,13 @@ class ClassifierEngine:
 
 
 def _vector_parts(model: AnyModel) -> list[TextCNN | BiLSTM]:
-    parts = list(model.parts) if isinstance(model, TwoChannel) else [model]
-    if not all(isinstance(part, TextCNN | BiLSTM) for part in parts):
-        raise AttackError(
-            wanted="a model whose gradient by word vectors is known (TextCNN, BiLSTM or TwoChannel)",
-            got=type(model).__name__,
-            where="the attack gradient",
-            remedy="use an attack that only asks for scores, such as greedy or pwws",
-        )
-    return parts
+    if isinstance(model, TwoChannel):
+        return list(model.parts)
+    if isinstance(model, TextCNN | BiLSTM):
+        return [model]
+    raise AttackError(
+        wanted="a model whose gradient by word vectors is known (TextCNN, BiLSTM or TwoChannel)",
+        got=type(model).__name__,
+        where="the attack gradient",
+        remedy="use an attack that only asks for scores, such as greedy or pwws",
+    )
