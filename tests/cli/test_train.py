@@ -161,7 +161,7 @@ def test_a_wrong_name_or_number_is_one_sentence(
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("[training]\nepochs = 'five'\n", "a whole number for epochs"),
+        ("[training]\nbatch_size = 'five'\n", "a whole number for batch_size"),
         ("[training]\nlearning_rate = -1\n", "learning_rate above 0"),
         ("[training]\ncolour = 1\n", "'colour'"),
         ("[model]\nkernel_sizes = 3\n", "a list of whole numbers for kernel_sizes"),
