@@ -26,7 +26,7 @@ _HOMES = {
     "sgbt.embeddings": ("EmbeddingTable", "load_embeddings"),
     "sgbt.errors": ("SgbtError",),
     "sgbt.lexicon": ("SubstitutionIndex", "SubstitutionTable", "Substitutions", "Vocabulary"),
-    "sgbt.models": ("BiLSTM", "TextCNN", "TextClassifier", "load_classifier", "save_classifier"),
+    "sgbt.models": ("BiLSTM", "LinearBag", "TextCNN", "TextClassifier", "load_classifier", "save_classifier"),
     "sgbt.sklearn": ("RobustTextClassifier",),
     "sgbt.training": (
         "ASCC",
