@@ -25,7 +25,7 @@ demo: $(STAMP)
 
 test: $(STAMP) lint types imports
 	@echo "== Running the tests (pytest)"
-	@$(BIN)/python -m pytest -n 2 -m "not soak"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not soak"
 
 lint: $(STAMP)
 	@echo "== Checking style (ruff)"
@@ -41,7 +41,7 @@ imports: $(STAMP)
 	@$(BIN)/lint-imports
 
 soak: $(STAMP)
-	@$(BIN)/python -m pytest -n 2 -m soak
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m soak
 
 bench: $(STAMP)
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

@@ -12,6 +12,7 @@ from importlib import import_module
 from sgbt.version import __version__
 
 _HOMES = {
+    "sgbt.attacks": ("AttackResult", "attack", "summarise"),
     "sgbt.bounds": (
         "ConvBounds",
         "Interval",
@@ -26,6 +27,7 @@ _HOMES = {
     "sgbt.errors": ("SgbtError",),
     "sgbt.lexicon": ("SubstitutionIndex", "SubstitutionTable", "Substitutions", "Vocabulary"),
     "sgbt.models": ("BiLSTM", "TextCNN", "TextClassifier", "load_classifier", "save_classifier"),
+    "sgbt.sklearn": ("RobustTextClassifier",),
     "sgbt.training": (
         "ASCC",
         "ATFL",

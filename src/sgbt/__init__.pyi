@@ -1,3 +1,6 @@
+from sgbt.attacks import AttackResult as AttackResult
+from sgbt.attacks import attack as attack
+from sgbt.attacks import summarise as summarise
 from sgbt.bounds import ConvBounds as ConvBounds
 from sgbt.bounds import Interval as Interval
 from sgbt.bounds import LSTMCellBounds as LSTMCellBounds
@@ -24,6 +27,7 @@ from sgbt.models import TextClassifier as TextClassifier
 from sgbt.models import TextCNN as TextCNN
 from sgbt.models import load_classifier as load_classifier
 from sgbt.models import save_classifier as save_classifier
+from sgbt.sklearn import RobustTextClassifier as RobustTextClassifier
 from sgbt.training import ASCC as ASCC
 from sgbt.training import ATFL as ATFL
 from sgbt.training import GBM as GBM

@@ -21,6 +21,13 @@ class SgbtError(Exception):
         stop = "" if remedy.endswith("?") else "."
         super().__init__(f"wanted {wanted}, got {got}{place}{advice}{stop}")
 
+    def __reduce__(self) -> tuple[object, ...]:  # an error of a worker process reaches its parent by pickling
+        return _rebuilt, (type(self), self.wanted, self.got, self.where, self.remedy)
+
+
+def _rebuilt(kind: type[SgbtError], wanted: str, got: str, where: str, remedy: str) -> SgbtError:
+    return kind(wanted=wanted, got=got, where=where, remedy=remedy)
+
 
 class DataError(SgbtError):
     """Labelled text that cannot be read or used as given."""
@@ -44,6 +51,10 @@ class ModelError(SgbtError):
 
 class TrainingError(SgbtError):
     """Training that cannot begin or go on as asked."""
+
+
+class AttackError(SgbtError):
+    """An attack that cannot be made as asked."""
 
 
 class BoundError(SgbtError, ValueError):

@@ -20,7 +20,7 @@ from typing import BinaryIO
 from sgbt.errors import SgbtError
 
 PARTIAL = ".partial-"
-_WRITING_FAILURES = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+_DISK_FAILURES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 def user_cache() -> Path:
@@ -38,24 +38,27 @@ def sha256_of(path: Path) -> str:
 
 
 def stamp_of(path: Path) -> str:
-    """What tells cheaply that a file is unchanged: its full path, size and time of change."""
+    """What tells cheaply that a file is unchanged: its full path, size, number and times.
+
+    The time of writing can be set back (`cp -p`, `touch -r`); the time of the last change of any kind cannot.
+    """
     status = path.stat()
-    return f"{path.resolve()}:{status.st_size}:{status.st_mtime_ns}"
+    return f"{path.resolve()}:{status.st_size}:{status.st_ino}:{status.st_mtime_ns}:{status.st_ctime_ns}"
 
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Open a binary stream whose bytes become `path` on success and leave no trace on failure."""
     make_folder(path.parent)
-    with _writing_errors(path):
+    with writing_errors(path):
         handle, name = tempfile.mkstemp(prefix=f"{PARTIAL}{path.name}-", dir=path.parent)
     temporary = Path(name)
     try:
-        with _writing_errors(path):
-            with os.fdopen(handle, "wb") as stream:
-                yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
+        with disk_errors(path), os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        with writing_errors(path):
             temporary.chmod(0o644)
             temporary.replace(path)
     finally:
@@ -64,23 +67,36 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """A new folder whose content becomes `path` on success, replacing what was there, and vanishes on failure."""
+    """A new folder whose content becomes `path` on success, replacing what was there, and vanishes on failure.
+
+    Where there was one before, two renames follow each other: a kill exactly between them leaves no folder at `path`,
+    which a later run makes again, and never a mixture.
+    """
     make_folder(path.parent)
-    with _writing_errors(path):
+    with writing_errors(path):
         temporary = Path(tempfile.mkdtemp(prefix=f"{PARTIAL}{path.name}-", dir=path.parent))
     try:
-        with _writing_errors(path):
+        with disk_errors(path):
             yield temporary
+        with writing_errors(path):
             temporary.chmod(0o755)
-            if path.exists():
-                discarded = temporary.with_name(temporary.name + "-old")
-                path.replace(discarded)
-                temporary.replace(path)
-                shutil.rmtree(discarded)
-            else:
-                temporary.replace(path)
+            _exchange(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _exchange(new: Path, path: Path) -> None:
+    if not path.exists():
+        new.replace(path)
+        return
+    old = new.with_name(new.name + "-old")
+    path.replace(old)
+    try:
+        new.replace(path)
+    except BaseException:
+        old.replace(path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -90,27 +106,48 @@ def exclusive(lock: Path) -> Iterator[None]:
     The lock belongs to the process: however it ends, the operating system releases it.
     """
     make_folder(lock.parent)
-    with _writing_errors(lock), lock.open("w") as stream:
+    with writing_errors(lock):
+        stream = lock.open("w")
+    with stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 
 
 def make_folder(folder: Path) -> None:
     """Create `folder` and its parents, or say why that cannot be."""
-    with _writing_errors(folder):
+    with writing_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
 
 
 @contextlib.contextmanager
-def _writing_errors(path: Path) -> Iterator[None]:
+def writing_errors(path: Path) -> Iterator[None]:
+    """Say in one sentence why `path` cannot be written, when the block, which does nothing else, fails to."""
     try:
         yield
     except OSError as problem:
-        if problem.errno not in _WRITING_FAILURES:
+        raise _unwritable(path, problem) from problem
+
+
+@contextlib.contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Say so in one sentence when the disk fills up or fails in the block; other problems in it pass as they are."""
+    try:
+        yield
+    except OSError as problem:
+        if not is_disk_failure(problem):
             raise
-        raise SgbtError(
-            wanted="to write",
-            got=(problem.strerror or str(problem)).lower(),
-            where=str(path),
-            remedy="free some space, or choose a folder you may write to (SGBT_CACHE, --data-home or --out)",
-        ) from problem
+        raise _unwritable(path, problem) from problem
+
+
+def is_disk_failure(problem: Exception) -> bool:
+    """Whether the disk is full or failing, which no other source and no second try can mend."""
+    return isinstance(problem, OSError) and problem.errno in _DISK_FAILURES
+
+
+def _unwritable(path: Path, problem: OSError) -> SgbtError:
+    return SgbtError(
+        wanted="to write",
+        got=(problem.strerror or str(problem)).lower(),
+        where=str(path),
+        remedy="free some space, or choose a folder you may write to (SGBT_CACHE, --data-home or --out)",
+    )

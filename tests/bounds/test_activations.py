@@ -74,6 +74,19 @@ def test_ranges_enclose_samples_and_are_attained(activation, order, ends, dtype)
     assert float(result.upper - values.max()) <= between
 
 
+@pytest.mark.parametrize("activation", SMOOTH, ids=lambda activation: activation.name)
+@given(ends=st.tuples(st.floats(-6, 6), st.floats(-6, 6)))
+@settings(max_examples=40, deadline=None)
+def test_ranges_in_one_pass_are_the_ranges_one_by_one(activation, ends):
+    box = Interval(*(torch.full((2, 3), end, dtype=torch.float64) for end in sorted(ends)))
+    together = activation.ranges(box, orders=4)
+    assert together.shape == (4, 2, 3)
+    for order in range(4):
+        alone = activation.range(box, order=order)
+        torch.testing.assert_close(together.lower[order], alone.lower, rtol=0, atol=1e-15)
+        torch.testing.assert_close(together.upper[order], alone.upper, rtol=0, atol=1e-15)
+
+
 def test_range_over_reals_has_the_known_suprema():
     def largest(activation, order):
         return max(abs(end) for end in activation.range_over_reals(order=order))

@@ -44,7 +44,7 @@ def test_entries_equal_the_slow_scalar_transcription(d0, d, radius, seed):
     cell, domain = random_cell(d0, d, scale=1.0, seed=seed), boxes(d0, d, radius, seed)
     bounds, gates = LSTMCellBounds.of(cell, **domain), LSTMGates.of(cell)
     reach = gates.reach(domain["inputs"], domain["hidden"])
-    growth, curvature, jacobian = bounds.growth.dense(), bounds.curvature.dense(), gates.jacobian()
+    growth, curvature, jacobian = bounds.growth.dense(), bounds.curvature.dense(), gates.jacobian().detach()
     loose = bounds.curvature.dense(factorised=True)
     for i in range(d):
         gradient, hessian = core_spans(reach.gates, domain["cell_state"], i)
@@ -55,7 +55,7 @@ def test_entries_equal_the_slow_scalar_transcription(d0, d, radius, seed):
             assert growth[i, j].item() == pytest.approx(abs(centre) + spread, rel=1e-10, abs=1e-12)
             k = (j + i) % (d0 + 2 * d)
             other = jacobian[:, i, k]
-            expected = tight_entry(hessian, column.detach(), other.detach())
+            expected = tight_entry(hessian, column, other)
             assert curvature[i, j, k].item() == pytest.approx(expected, rel=1e-10, abs=1e-12)
             factorised = sum(
                 abs(float(column[a])) * hessian[a][b].mag * abs(float(other[b])) for a in range(5) for b in range(5)
@@ -146,7 +146,7 @@ def test_totals_agree_with_dense_sums_at_a_real_size():
         torch.testing.assert_close(closed, summed, rtol=1e-10, atol=0)
         slopes = [torch.autograd.grad(value, parameters, retain_graph=True) for value in (closed, summed)]
         for mine, theirs in zip(*slopes, strict=True):
-            torch.testing.assert_close(mine, theirs, rtol=1e-9, atol=1e-10 * float(closed))
+            torch.testing.assert_close(mine, theirs, rtol=1e-9, atol=1e-10 * closed.item())
         assert closed >= operator.dense().sum()
 
 

@@ -64,11 +64,20 @@ def direction_case(direction: str, layer: int) -> Case:
     return Case(f"LSTM {direction}, layer {layer}", d0 + 4, make, function, bounds)
 
 
+FUNCTIONS = {
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "gelu": nn.functional.gelu,
+    "relu": torch.relu,
+    "softplus": lambda z: -nn.functional.logsigmoid(-z),  # torch's own softplus is not exact beyond 20
+}
+
+
 def conv_function(conv: nn.Conv1d, length: int, activation: str, pooling: str) -> Function:
     def function(x: Tensor) -> Tensor:
         words = x.view(length, conv.in_channels).T[None]
         z = nn.functional.conv1d(words, conv.weight, conv.bias, padding=conv.padding)[0]
-        values = getattr(torch, activation, getattr(nn.functional, activation, None))(z)
+        values = FUNCTIONS[activation](z)
         return values.amax(1) if pooling == "max" else values.mean(1)
 
     return function

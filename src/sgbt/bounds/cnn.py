@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from sgbt.bounds.activations import TANH, Activation
 from sgbt.bounds.dense import require_displacement
 from sgbt.bounds.domains import Domain, is_proven, settle
+from sgbt.bounds.filters import Filters, padding_of
 from sgbt.bounds.interval import Interval
 from sgbt.bounds.pooled import (
     KINK_OBSTACLE,
@@ -20,7 +21,7 @@ from sgbt.bounds.pooled import (
     MaxPooledCurvature,
     MaxPooledGrowth,
 )
-from sgbt.bounds.window_ranges import WindowRanges
+from sgbt.bounds.window_ranges import WindowRanges, flat_texts
 from sgbt.bounds.windows import Windows
 from sgbt.errors import BoundError, SgbtWarning
 
@@ -34,7 +35,6 @@ class ConvBounds:
     growth: MaxPooledGrowth | AveragePooledGrowth
     curvature: MaxPooledCurvature | AveragePooledCurvature
     activation: Activation
-    bias: Tensor | None
     ranges: WindowRanges
 
     @staticmethod
@@ -62,11 +62,11 @@ class ConvBounds:
         gradient to give; boxes around single texts (`substitution_box`) are narrow enough to give one.
         """
         activation = Activation.named(activation)
-        windows = Windows(length, conv.kernel_size[0], _padding(conv))
+        windows, filters = Windows(length, conv.kernel_size[0], padding_of(conv)), Filters.of(conv)
         if inputs is None:
-            ranges = WindowRanges.over_reals(conv, activation)
+            ranges = WindowRanges.over_reals(filters, activation)
         else:
-            ranges = WindowRanges.over_box(conv, activation, windows, _word_box(inputs, conv, length))
+            ranges = WindowRanges.over_box(filters, activation, windows, _word_box(inputs, conv, length))
         if not activation.smooth:
             warnings.warn(
                 f"{activation.name} has a kink: its curvature bound is zero, holds away from the kink only, and "
@@ -78,18 +78,16 @@ class ConvBounds:
         if pooling == "max":
             slopes, bends = ranges.of_winners(ranges.slopes), ranges.of_winners(ranges.bends)
             return ConvBounds(
-                MaxPooledGrowth(conv.weight, windows, slopes, proven),
-                MaxPooledCurvature(conv.weight, windows, bends, proven, activation.smooth),
+                MaxPooledGrowth(filters, windows, slopes, proven),
+                MaxPooledCurvature(filters, windows, bends, proven, activation.smooth),
                 activation,
-                conv.bias,
                 ranges,
             )
         if pooling == "average":
             return ConvBounds(
-                AveragePooledGrowth(conv.weight, windows, ranges.slopes, proven),
-                AveragePooledCurvature(conv.weight, windows, ranges.bends, proven, activation.smooth),
+                AveragePooledGrowth(filters, windows, ranges.slopes, proven),
+                AveragePooledCurvature(filters, windows, ranges.bends, proven, activation.smooth),
                 activation,
-                conv.bias,
                 ranges,
             )
         raise BoundError(wanted="pooling 'max' or 'average'", got=repr(pooling), where="ConvBounds.of")
@@ -108,9 +106,9 @@ class ConvBounds:
         for tensor in (text, displacement.lower):
             require_displacement(tensor, curvature.shape[1], where=where)
         self._require_inside(displacement + text)
-        weights, windows = curvature.weights, curvature.windows
-        z = windows.convolve(text, weights, self.bias)
-        moved = windows.convolve_box(displacement, weights)
+        filters, windows = curvature.filters, curvature.windows
+        z = windows.convolve(text, filters.weights, filters.bias)
+        moved = windows.convolve_box(displacement, filters.weights)
         bend = self.ranges.bends.magnitude * moved.magnitude.square() / 2
         tangent = moved * self.activation(z, order=1) + self.activation(z)
         lower, upper = tangent.lower - bend, tangent.upper + bend
@@ -119,9 +117,9 @@ class ConvBounds:
         return Interval(lower.mean(-1), upper.mean(-1))
 
     def _require_inside(self, texts: Interval) -> None:
-        domain = self.ranges.texts
-        if domain is None:
+        if self.ranges.words is None:
             return
+        domain = flat_texts(self.ranges.words, self.curvature.windows)
         rounding = 4 * torch.finfo(domain.lower.dtype).eps * float(domain.magnitude.amax())
         if not domain.contains(texts, slack=rounding):
             raise BoundError(
@@ -130,24 +128,6 @@ class ConvBounds:
                 where="ConvBounds.enclose",
                 remedy="build the bound with a larger box of inputs",
             )
-
-
-def _padding(conv: nn.Conv1d) -> int:
-    """The zeros on either side, for the kind of convolution that is bounded: stride 1, dilation 1, one group."""
-    asked = {"stride": conv.stride[0], "dilation": conv.dilation[0], "groups": conv.groups}
-    for name, value in asked.items():
-        if value != 1:
-            raise BoundError(wanted=f"a convolution with {name}=1", got=f"{name}={value}", where="ConvBounds.of")
-    if conv.padding == "valid":
-        return 0
-    if conv.padding == "same":
-        if conv.kernel_size[0] % 2 == 0:
-            raise BoundError(wanted="equal padding on either side", got="padding='same' with an even kernel")
-        return conv.kernel_size[0] // 2
-    padding = int(conv.padding[0])
-    if padding and conv.padding_mode != "zeros":
-        raise BoundError(wanted="padding by zeros", got=f"padding_mode={conv.padding_mode!r}", where="ConvBounds.of")
-    return padding
 
 
 def _word_box(inputs: Domain, conv: nn.Conv1d, length: int) -> Interval:

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds.activations import SIGMOID, TANH
-from sgbt.bounds.interval import Interval
+from sgbt.bounds.interval import Interval, extremes, greater
 
 INPUT, FORGET, CANDIDATE, OUTPUT, STATE = range(5)
 """The five arguments, in the order of `LSTMGates`."""
@@ -42,14 +42,9 @@ class CoreDerivatives:
 def core_derivatives(gates: Interval, state: Interval) -> CoreDerivatives:
     """Enclose the derivatives of psi for gate ranges of shape (4, d) and cell states of shape (d,)."""
     sigmoids = Interval.cat((gates[:CANDIDATE], gates[OUTPUT:]))  # I, f, o
-    factors = torch.cat(
-        (
-            *(_ends(SIGMOID.range(sigmoids, order=n)) for n in range(3)),
-            *(_ends(TANH.range(gates[CANDIDATE:OUTPUT], order=n)) for n in range(3)),
-            _ends(state[None]),
-        ),
-        dim=1,
-    )
+    candidate = gates[CANDIDATE:OUTPUT]
+    ranges = (SIGMOID.ranges(sigmoids, orders=3), TANH.ranges(candidate, orders=3), state[None, None])
+    factors = torch.cat([_ends(box) for box in ranges], dim=1)
     named = "s0I s0f s0o s1I s1f s1o s2I s2f s2o t0 t1 t2 c"
     # the two terms of C, then grad C for I, f, g, then hess C for II, Ig, gg, ff
     first = _times(
@@ -57,24 +52,25 @@ def core_derivatives(gates: Interval, state: Interval) -> CoreDerivatives:
         _rows(factors, named, "c   t0  t0  c   t1  t0  t1  t2  c  "),
     )
     new_state = first[:, :1] + first[:, 1:2]
-    tanh = torch.cat([_ends(TANH.range(Interval(new_state[0], new_state[1]), order=n)) for n in range(3)], dim=1)
+    tanh = _ends(TANH.ranges(Interval(new_state[0], new_state[1]), orders=3))
     grad_c = torch.cat((first[:, 2:5], _rows(factors, named, "s0f")), dim=1)
     hess_c = torch.cat((first[:, 5:], _rows(factors, named, "s1f")), dim=1)
 
     # grad C times its transpose; the five entries where hess C is not zero stand first, and squares are not negative
-    outer = _times(_rows(grad_c, "I f g c", "I I g f f I I f g c"), _rows(grad_c, "I f g c", "I g g f c f c g c c"))
-    outer = torch.maximum(outer, _floor("I I g f f I I f g c", "I g g f c f c g c c", like=outer))
+    left, right = "I I g f f I I f g c", "I g g f c f c g c c"
+    outer = _times(_rows(grad_c, "I f g c", left), _rows(grad_c, "I f g c", right))
+    outer = greater(outer, _floor(left, right, outer.dtype, outer.device))
     outputs = _rows(factors, named, "s1o s2o")
     inner = _times(
         torch.cat((outer, hess_c, grad_c, outputs), dim=1),
         _rows(tanh, "0 1 2", "2 " * 10 + "1 " * 9 + "0 0"),
     )
-    sigma_2, tanh_1, tanh_0 = inner[:, :10], inner[:, 10:19], inner[:, 19:]
-    bent = torch.cat((sigma_2[:, :5] + tanh_1[:, :5], sigma_2[:, 5:]), dim=1)
-    slopes = tanh_1[:, 5:]
+    by_tanh_2, by_tanh_1, by_tanh_0 = inner[:, :10], inner[:, 10:19], inner[:, 19:]
+    bent = torch.cat((by_tanh_2[:, :5] + by_tanh_1[:, :5], by_tanh_2[:, 5:]), dim=1)
+    slopes = by_tanh_1[:, 5:]
     gated = _times(torch.cat((bent, slopes, slopes), dim=1), _rows(factors, named, "s0o " * 14 + "s1o " * 4))
 
-    everything = torch.cat((gated, tanh_0), dim=1)
+    everything = torch.cat((gated, by_tanh_0), dim=1)
     names = "II Ig gg ff fc If Ic fg gc cc I f g c Io fo go oc o oo"
     gradient = _rows(everything, names, "I f g o c")
     hessian = _rows(everything, names, "II If Ig Io Ic ff fg fo fc gg go gc oo oc cc")
@@ -82,14 +78,13 @@ def core_derivatives(gates: Interval, state: Interval) -> CoreDerivatives:
 
 
 def _ends(box: Interval) -> Tensor:
-    """A box as one tensor, lower ends first: what the stacked products work on."""
-    return torch.stack((box.lower, box.upper))
+    """A box (orders, rows, d) as one tensor (2, orders x rows, d), lower ends first: what stacked products work on."""
+    return torch.stack((box.lower, box.upper)).flatten(1, 2)
 
 
 def _times(left: Tensor, right: Tensor) -> Tensor:
     """The interval product, row by row: extreme at one of four corners."""
-    least, greatest = torch.aminmax((left[:, None] * right[None]).flatten(0, 1), dim=0)
-    return torch.stack((least, greatest))
+    return torch.stack(extremes((left[:, None] * right[None]).flatten(0, 1), dim=0))
 
 
 def _rows(ends: Tensor, names: str, wanted: str) -> Tensor:
@@ -103,7 +98,8 @@ def _positions(names: str, wanted: str, device: torch.device) -> Tensor:
     return torch.tensor([order.index(name) for name in wanted.split()], device=device)
 
 
-def _floor(left: str, right: str, *, like: Tensor) -> Tensor:
+@lru_cache(maxsize=8)
+def _floor(left: str, right: str, dtype: torch.dtype, device: torch.device) -> Tensor:
     """The least value a product may have: zero where both factors are one and the same, none elsewhere."""
     least = [0.0 if a == b else -torch.inf for a, b in zip(left.split(), right.split(), strict=True)]
-    return like.new_tensor(least)[:, None]
+    return torch.tensor(least, dtype=dtype, device=device)[:, None]

@@ -57,8 +57,7 @@ class Interval:
         """The smallest box around the points listed along `dim`."""
         if points.shape[dim] == 0:
             raise BoundError(wanted="at least one point to enclose", got="none", where="Interval.hull")
-        least, greatest = torch.aminmax(points, dim=dim)
-        return Interval(least, greatest)
+        return Interval(*extremes(points, dim=dim))
 
     @staticmethod
     def cat(boxes: Sequence[Interval], *, dim: int = 0) -> Interval:
@@ -156,11 +155,10 @@ class Interval:
 
         Such a function is extreme at an end of the box or at a turning point inside it. Clamping a turning point into
         the box leaves it alone when it is inside and yields an end when it is not, so one list of candidates serves
-        every box, and gradients reach exactly the ends that decide. (`Tensor.clamp` would do but for points: where its
-        two limits are equal it drops the gradient.)
+        every box, and gradients reach exactly the ends that decide. (Clamping both ways at once would do but for
+        points: where the two limits are equal, `Tensor.clamp` drops the gradient.)
         """
-        turns = [self.lower.new_tensor(turn) for turn in turning_points]
-        inside = [torch.maximum(torch.minimum(turn, self.upper), self.lower) for turn in turns]
+        inside = [greater(self.upper.clamp(max=turn), self.lower) for turn in turning_points]
         return Interval.hull(function(torch.stack([self.lower, self.upper, *inside])))
 
     def affine(self, weight: Tensor, bias: Tensor | None = None) -> Interval:
@@ -172,6 +170,16 @@ class Interval:
         centre = torch.nn.functional.linear(self.midpoint, weight, bias)
         spread = torch.nn.functional.linear(self.radius, weight.abs())
         return Interval(centre - spread, centre + spread)
+
+
+def extremes(points: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
+    """The least and the greatest along a dimension; where several tie, the gradient goes to one of them."""
+    return points.min(dim).values, points.max(dim).values
+
+
+def greater(left: Tensor, right: Tensor) -> Tensor:
+    """The maximum of two tensors, a tie sending its gradient to the left: a cheaper backward than torch.maximum's."""
+    return torch.where(left >= right, left, right)
 
 
 def _describe(tensor: Tensor) -> str:

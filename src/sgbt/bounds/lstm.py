@@ -8,6 +8,7 @@ output, and everything else is a contraction of those with the weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
@@ -20,9 +21,21 @@ from sgbt.bounds.gates import Direction, LSTMGates
 from sgbt.bounds.growth import GrowthBound
 from sgbt.bounds.interval import Interval
 
-LEFT = tuple(a for a, _ in PAIRS)
-RIGHT = tuple(b for _, b in PAIRS)
-TWICE = tuple(1.0 if a == b else 2.0 for a, b in PAIRS)
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """`PAIRS` as tensors, made once per device: both indices, and how often the pair occurs in a symmetric matrix."""
+
+    left: Tensor
+    right: Tensor
+    times: Tensor
+
+    @staticmethod
+    @lru_cache(maxsize=8)
+    def on(device: torch.device) -> Pairs:
+        """The pairs on a device."""
+        left, right = torch.tensor(PAIRS, device=device).unbind(1)
+        return Pairs(left, right, torch.where(left == right, 1, 2)[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +154,9 @@ class LSTMCurvature(CurvatureBound):
 
     def _quadratic_form(self, u: Tensor) -> Tensor:
         """u' sup|K| u for u >= 0 of shape (..., 5, d): one number per output."""
-        left, right = (u.index_select(-2, torch.tensor(side, device=u.device)) for side in (LEFT, RIGHT))
-        return (self.core.magnitude * u.new_tensor(TWICE)[:, None] * left * right).sum(-2)
+        pairs = Pairs.on(u.device)
+        products = u.index_select(-2, pairs.left) * u.index_select(-2, pairs.right)
+        return (self.core.magnitude * products * pairs.times).sum(-2)
 
     def _dense(self, *, factorised: bool) -> Tensor:
         everything = slice(None)

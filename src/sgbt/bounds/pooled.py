@@ -10,14 +10,18 @@ Average pooling averages them: bounds are averages, and cancellations between wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate
 
 import torch
 from torch import Tensor
 
 from sgbt.bounds.curvature import CurvatureBound
+from sgbt.bounds.filters import Filters
 from sgbt.bounds.growth import GrowthBound
-from sgbt.bounds.interval import Interval
+from sgbt.bounds.interval import Interval, greater
 from sgbt.bounds.windows import Windows
 
 MAX_POOLING_OBSTACLE = (
@@ -31,7 +35,7 @@ KINK_OBSTACLE = "an activation with a kink (ReLU), whose curvature is zero on ei
 class PooledGrowth(GrowthBound):
     """What the growth bounds of both poolings share: the filters and the range of phi' over each window."""
 
-    weights: Tensor
+    filters: Filters
     windows: Windows
     derivative: Interval
     proven: bool
@@ -39,18 +43,18 @@ class PooledGrowth(GrowthBound):
     @property
     def shape(self) -> tuple[int, int]:
         """Filters, and N d0 coordinates of the flattened text."""
-        return self.weights.shape[0], self.windows.length * self.weights.shape[1]
+        return self.filters.weights.shape[0], self.windows.length * self.filters.weights.shape[1]
 
     def _like(self) -> Tensor:
-        return self.weights
+        return self.filters.weights
 
     def _factors_at(self, i: int, j: int) -> tuple[Interval, Tensor]:
         """For each window that reads coordinate j: the range of phi', and the weight that multiplies it."""
-        word, dimension = divmod(j, self.weights.shape[1])
+        word, dimension = divmod(j, self.filters.weights.shape[1])
         windows = self.windows.shared(word, word)
         taps = [word + self.windows.padding - t for t in windows]
         slopes = self.derivative.expand(-1, self.windows.count)[i, windows.start : windows.stop]
-        return slopes, self.weights[i, dimension, taps]
+        return slopes, self.filters.weights[i, dimension, taps]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +62,52 @@ class MaxPooledGrowth(PooledGrowth):
     """M_ij = max over windows t of sup |phi'(z_it)| |W_{i,f(j),p(j)-t}|; factorised: the two maxima apart."""
 
     def total(self) -> Tensor:
-        """sum_i sup |phi'| sum_j max_t |W_ij|, words grouped by the taps that reach them: O(filters d0 k^2)."""
-        reach = [(w.stop - w.start) * strongest.sum(1) for w, strongest in self._strongest()]
-        return (self._steepest() * torch.stack(reach).sum(0)).sum()
+        """sum_i sup |phi'| sum_j max_t |W_ij|, words grouped by the taps that reach them: O(filters d0 k).
+
+        Each maximum is |W| at the tap that wins it, so the sum is |W| times how many words each tap wins. Those counts
+        are whole numbers, constant around almost every W: they are found without a graph (autograd through the maxima
+        costs several times more), and the gradient is that of the winners, a subgradient where taps tie.
+        """
+        reach = (self._words_won() * self.filters.magnitudes).sum((0, 2))
+        return (self._steepest() * reach).sum()
+
+    @torch.no_grad()
+    def _words_won(self) -> Tensor:
+        """For each tap, filter and dimension (k, d, d0): how many words of the text this tap is the strongest for.
+
+        The first words are read through the first taps and the last words through the last, so running winners from
+        either end answer for all runs of words.
+        """
+        absolute = self.filters.magnitudes.detach()
+        kernel = len(absolute)
+        first, last, between = [0.0] * kernel, [0.0] * kernel, []
+        for words, taps in self.windows.groups():
+            if taps.start == 0:
+                first[taps.stop - 1] += words.stop - words.start
+            elif taps.stop == kernel:
+                last[kernel - 1 - taps.start] += words.stop - words.start
+            else:  # a text shorter than two kernels
+                between.append((words, taps))
+        won = prefixes_won(absolute, first) + prefixes_won(absolute.flip(0), last).flip(0)
+        for words, taps in between:
+            winner = (taps.start + absolute[taps].argmax(0))[None]
+            won.scatter_add_(0, winner, won.new_full(winner.shape, words.stop - words.start))
+        return won
 
     def _strongest(self) -> list[tuple[slice, Tensor]]:
-        """For each run of words, the greatest |weight| (d, d0) over the taps that read them."""
-        absolute = self.weights.abs()
-        return [(words, absolute[:, :, taps].amax(-1)) for words, taps in self.windows.groups()]
+        """For each run of words, the greatest |weight| (d, d0) over the taps that read them.
+
+        Near the start of a text those are the first taps, near its end the last: running maxima from either side.
+        """
+        taps: tuple[Tensor, ...] = self.filters.magnitudes.unbind(0)
+        first, last = list(accumulate(taps, greater)), list(accumulate(reversed(taps), greater))[::-1]
+
+        def greatest(start: int, stop: int) -> Tensor:
+            if start == 0:
+                return first[stop - 1]
+            return last[start] if stop == len(taps) else reduce(greater, taps[start:stop])
+
+        return [(words, greatest(among.start, among.stop)) for words, among in self.windows.groups()]
 
     def _steepest(self) -> Tensor:
         return self.derivative.magnitude.amax(-1)
@@ -73,14 +115,14 @@ class MaxPooledGrowth(PooledGrowth):
     def _dense(self, *, factorised: bool) -> Tensor:
         slopes = self._steepest()[:, None] if factorised else self.derivative.magnitude
         seen = self.windows.per_word(slopes)
-        bound = torch.zeros_like(self.weights[:, None, :, 0])
+        bound = torch.zeros_like(self.filters.weights[:, None, :, 0])
         for tap in range(self.windows.kernel):
-            bound = torch.maximum(bound, seen[:, :, None, tap] * self.weights[:, None, :, tap].abs())
+            bound = torch.maximum(bound, seen[:, :, None, tap] * self.filters.weights[:, None, :, tap].abs())
         return bound.flatten(1)
 
     def _entry(self, i: int, j: int) -> Tensor:
         slopes, weights = self._factors_at(i, j)
-        return (slopes.magnitude * weights.abs()).amax(0) if len(weights) else self.weights.new_zeros(())
+        return (slopes.magnitude * weights.abs()).amax(0) if len(weights) else self.filters.weights.new_zeros(())
 
     def _apply(self, magnitude: Tensor) -> Tensor:
         words = magnitude.reshape(*magnitude.shape[:-1], self.windows.length, -1)
@@ -94,13 +136,13 @@ class AveragePooledGrowth(PooledGrowth):
 
     def total(self) -> Tensor:
         """sum_i mean_t sup |phi'(z_it)| ||W_i||_1 over the taps that fall on words: O(filters (d0 k + N))."""
-        return (self.derivative.magnitude * window_norms(self.weights, self.windows)).mean(1).sum()
+        return (self.derivative.magnitude * window_norms(self.filters.magnitudes, self.windows)).mean(1).sum()
 
     def _dense(self, *, factorised: bool) -> Tensor:
-        absolute = self.weights.abs()
+        absolute = self.filters.weights.abs()
         if factorised:
             return self._sum_over_taps(self.derivative.magnitude, absolute) / self.windows.count
-        centre = self._sum_over_taps(self.derivative.midpoint, self.weights).abs()
+        centre = self._sum_over_taps(self.derivative.midpoint, self.filters.weights).abs()
         return (centre + self._sum_over_taps(self.derivative.radius, absolute)) / self.windows.count
 
     def _sum_over_taps(self, values: Tensor, weights: Tensor) -> Tensor:
@@ -111,14 +153,14 @@ class AveragePooledGrowth(PooledGrowth):
         return ((slopes.midpoint * weights).sum().abs() + (slopes.radius * weights.abs()).sum()) / self.windows.count
 
     def _apply(self, magnitude: Tensor) -> Tensor:
-        return (self.derivative.magnitude * self.windows.convolve(magnitude, self.weights.abs())).mean(-1)
+        return (self.derivative.magnitude * self.windows.convolve(magnitude, self.filters.weights.abs())).mean(-1)
 
 
 @dataclass(frozen=True, eq=False)
 class PooledCurvature(CurvatureBound):
     """What the curvature bounds of both poolings share: the filters and the range of phi'' over each window."""
 
-    weights: Tensor
+    filters: Filters
     windows: Windows
     derivative: Interval
     proven: bool
@@ -132,15 +174,15 @@ class PooledCurvature(CurvatureBound):
     @property
     def shape(self) -> tuple[int, int, int]:
         """Filters, and N d0 coordinates of the flattened text twice."""
-        inputs = self.windows.length * self.weights.shape[1]
-        return self.weights.shape[0], inputs, inputs
+        inputs = self.windows.length * self.filters.weights.shape[1]
+        return self.filters.weights.shape[0], inputs, inputs
 
     def _like(self) -> Tensor:
-        return self.weights
+        return self.filters.weights
 
     def _outer(self, window: int) -> Tensor:
         """W W' of one window, on the flattened text: shape (d, N d0, N d0)."""
-        row = self.windows.unrolled(self.weights, window)
+        row = self.windows.unrolled(self.filters.weights, window)
         return row[:, :, None] * row[:, None, :]
 
     def _per_window(self, values: Tensor) -> list[Tensor]:
@@ -149,15 +191,15 @@ class PooledCurvature(CurvatureBound):
 
     def _bends(self, displacement: Interval) -> Tensor:
         """sup |phi''| times the square of the greatest displacement of z, per window: shape (..., d, windows)."""
-        moved = self.windows.convolve_box(displacement, self.weights).magnitude
+        moved = self.windows.convolve_box(displacement, self.filters.weights).magnitude
         return self.derivative.magnitude * moved.square()
 
     def _factors_at(self, i: int, j: int, k: int) -> tuple[Interval, Tensor]:
         """For each window that reads both coordinates: the range of phi'', and the product of their weights."""
-        (word, dimension), (other, second) = (divmod(index, self.weights.shape[1]) for index in (j, k))
+        (word, dimension), (other, second) = (divmod(index, self.filters.weights.shape[1]) for index in (j, k))
         windows, shift = self.windows.shared(word, other), self.windows.padding
-        left = self.weights[i, dimension, [word + shift - t for t in windows]]
-        right = self.weights[i, second, [other + shift - t for t in windows]]
+        left = self.filters.weights[i, dimension, [word + shift - t for t in windows]]
+        right = self.filters.weights[i, second, [other + shift - t for t in windows]]
         return self.derivative.expand(-1, self.windows.count)[i, windows.start : windows.stop], left * right
 
 
@@ -178,10 +220,11 @@ class MaxPooledCurvature(PooledCurvature):
 
     def total(self) -> Tensor:
         """sum_i sum_t sup |phi''(z_it)| ||W_i||_1^2 over the taps that fall on words: O(filters (d0 k + N))."""
-        return (self.derivative.magnitude * window_norms(self.weights, self.windows).square()).sum()
+        bends = self.derivative.magnitude * window_norms(self.filters.magnitudes, self.windows).square()
+        return bends.expand(-1, self.windows.count).sum()
 
     def _dense(self, *, factorised: bool) -> Tensor:
-        bound = self.weights.new_zeros(self.shape)
+        bound = self.filters.weights.new_zeros(self.shape)
         for window, bend in enumerate(self._per_window(self.derivative.magnitude)):
             here = bend * self._outer(window).abs()
             bound = bound + here if factorised else torch.maximum(bound, here)
@@ -189,7 +232,7 @@ class MaxPooledCurvature(PooledCurvature):
 
     def _entry(self, i: int, j: int, k: int) -> Tensor:
         bends, products = self._factors_at(i, j, k)
-        return (bends.magnitude * products.abs()).amax(0) if len(products) else self.weights.new_zeros(())
+        return (bends.magnitude * products.abs()).amax(0) if len(products) else self.filters.weights.new_zeros(())
 
     def _remainder(self, displacement: Interval) -> Tensor:
         return self._bends(displacement).sum(-1) / 2
@@ -201,10 +244,10 @@ class AveragePooledCurvature(PooledCurvature):
 
     def total(self) -> Tensor:
         """sum_i mean_t sup |phi''(z_it)| ||W_i||_1^2 over the taps that fall on words: O(filters (d0 k + N))."""
-        return (self.derivative.magnitude * window_norms(self.weights, self.windows).square()).mean(1).sum()
+        return (self.derivative.magnitude * window_norms(self.filters.magnitudes, self.windows).square()).mean(1).sum()
 
     def _dense(self, *, factorised: bool) -> Tensor:
-        centre, spread = self.weights.new_zeros(self.shape), self.weights.new_zeros(self.shape)
+        centre, spread = self.filters.weights.new_zeros(self.shape), self.filters.weights.new_zeros(self.shape)
         bends = self.derivative.magnitude if factorised else self.derivative.radius
         for window, bend in enumerate(self._per_window(bends)):
             spread = spread + bend * self._outer(window).abs()
@@ -221,6 +264,26 @@ class AveragePooledCurvature(PooledCurvature):
         return self._bends(displacement).mean(-1) / 2
 
 
-def window_norms(weights: Tensor, windows: Windows) -> Tensor:
-    """||W_i||_1 over the taps of each window that fall on words, shape (d, windows)."""
-    return weights.abs().sum(1) @ windows.inside(weights)
+def prefixes_won(values: Tensor, counts: Sequence[float]) -> Tensor:
+    """How often each place along the first axis has the greatest of the first 1, 2, ... values; the n-th prefix counts
+    `counts[n - 1]` times.
+
+    A place that sets a record wins every prefix up to the next record, so one pass forward finds the records and one
+    pass back adds up what lies between them. Of equal values the first wins.
+    """
+    best, records = values[0], [torch.ones_like(values[0])]
+    for value in values[1:]:
+        records.append((value > best).to(values.dtype))
+        best = torch.maximum(best, value)
+    ahead, won = torch.zeros_like(best), [best] * len(records)
+    for place in range(len(records) - 1, -1, -1):
+        ahead = ahead + counts[place]
+        won[place] = records[place] * ahead
+        ahead = ahead - won[place]
+    return torch.stack(won)
+
+
+def window_norms(magnitudes: Tensor, windows: Windows) -> Tensor:
+    """||W_i||_1 over the taps of each window that fall on words, shape (d, windows), or (d, 1) without padding."""
+    per_tap = magnitudes.sum(2)
+    return per_tap.T @ windows.inside(magnitudes) if windows.padding else per_tap.sum(0)[:, None]

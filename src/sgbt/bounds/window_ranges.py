@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sgbt.bounds.activations import Activation
+from sgbt.bounds.filters import Filters
 from sgbt.bounds.interval import Interval
 from sgbt.bounds.windows import Windows
 
@@ -19,40 +20,39 @@ from sgbt.bounds.windows import Windows
 class WindowRanges:
     """Ranges of phi' (`slopes`) and phi'' (`bends`), which windows may be greatest, and the texts all this is about.
 
-    `texts` is a box of flattened texts, or None for all texts.
+    `words` is one box for every word (d0,), one per word (N, d0), or None for all texts.
     """
 
     slopes: Interval
     bends: Interval
     may_win: Tensor
-    texts: Interval | None
+    words: Interval | None
 
     @staticmethod
-    def over_reals(conv: nn.Conv1d, activation: Activation) -> WindowRanges:
+    def over_reals(filters: Filters, activation: Activation) -> WindowRanges:
         """The paper's choice: the supremum over every real pre-activation, so over every text."""
+        outputs = filters.weights.shape[0]
 
         def everywhere(order: int) -> Interval:
             least, greatest = activation.range_over_reals(order=order)
-            shape = (conv.out_channels, 1)
-            return Interval(conv.weight.new_full(shape, least), conv.weight.new_full(shape, greatest))
+            return Interval(*(filters.weights.new_full((outputs, 1), end) for end in (least, greatest)))
 
-        may_win = torch.ones(conv.out_channels, 1, dtype=torch.bool, device=conv.weight.device)
+        may_win = torch.ones(outputs, 1, dtype=torch.bool, device=filters.weights.device)
         return WindowRanges(everywhere(1), everywhere(2), may_win, None)
 
     @staticmethod
-    def over_box(conv: nn.Conv1d, activation: Activation, windows: Windows, words: Interval) -> WindowRanges:
+    def over_box(filters: Filters, activation: Activation, windows: Windows, words: Interval) -> WindowRanges:
         """Over the exact range of each pre-activation, for one box for all words (d0,) or one per word (N, d0)."""
-        box = words.expand(windows.length, -1)
-        texts = Interval(box.lower.flatten(), box.upper.flatten())
         if words.lower.ndim == 1 and windows.padding == 0:  # every window reads the same box through every tap
-            centre = torch.nn.functional.linear(words.midpoint, conv.weight.sum(2), conv.bias)
-            spread = torch.nn.functional.linear(words.radius, conv.weight.abs().sum(2))
+            centre = torch.nn.functional.linear(words.midpoint, filters.taps.sum(0), filters.bias)
+            spread = torch.nn.functional.linear(words.radius, filters.magnitudes.sum(0))
             z = Interval(centre - spread, centre + spread)[:, None]
             may_win = torch.ones_like(z.lower, dtype=torch.bool)
         else:
-            z = windows.convolve_box(texts, conv.weight, conv.bias)
-            may_win = _may_win(conv, activation, windows, texts, z)
-        return WindowRanges(activation.range(z, order=1), activation.range(z, order=2), may_win, texts)
+            texts = flat_texts(words, windows)
+            z = windows.convolve_box(texts, filters.weights, filters.bias)
+            may_win = _may_win(filters, activation, windows, texts, z)
+        return WindowRanges(activation.range(z, order=1), activation.range(z, order=2), may_win, words)
 
     def of_winners(self, derivative: Interval) -> Interval:
         """The derivative of max pooling through each window: zero through a window that can never win."""
@@ -62,7 +62,13 @@ class WindowRanges:
         )
 
 
-def _may_win(conv: nn.Conv1d, activation: Activation, windows: Windows, texts: Interval, z: Interval) -> Tensor:
+def flat_texts(words: Interval, windows: Windows) -> Interval:
+    """A box of words, one for all or one each, as a box of flattened texts (N d0,)."""
+    box = words.expand(windows.length, -1)
+    return Interval(box.lower.flatten(), box.upper.flatten())
+
+
+def _may_win(filters: Filters, activation: Activation, windows: Windows, texts: Interval, z: Interval) -> Tensor:
     """Whether a window is greatest for some text in the box: not if its best value is below another's worst.
 
     Sums of n terms are off by at most n + 2 roundings of the sum of the terms' magnitudes, and activations by a few;
@@ -70,7 +76,7 @@ def _may_win(conv: nn.Conv1d, activation: Activation, windows: Windows, texts: I
     """
     unit = torch.finfo(z.lower.dtype).eps
     with torch.no_grad():  # a yes or no has no gradient
-        weight, bias = conv.weight.abs(), None if conv.bias is None else conv.bias.abs()
+        weight, bias = filters.weights.abs(), None if filters.bias is None else filters.bias.abs()
         rounding = (weight[0].numel() + 2) * unit * windows.convolve(texts.magnitude, weight, bias)
         values = activation.range(Interval(z.lower - rounding, z.upper + rounding))
         slack = 8 * unit * (1 + values.magnitude)

@@ -24,7 +24,7 @@ from sgbt.data import Batch, RaggedIds, Split, TokenisedTexts, tokenise
 from sgbt.data.batches import pad
 from sgbt.errors import CertificateError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
-from sgbt.models import Model, TextClassifier, TwoChannel, weights_hash
+from sgbt.models import AnyModel, TextClassifier, TwoChannel, weights_hash
 
 POSITIONS_PER_BATCH = 1 << 14
 POSITIONS_PER_READING = {"cnn": 1 << 12, "bilstm": 1 << 12}
@@ -149,7 +149,7 @@ def _check_labels(labels: np.ndarray, texts: int, classes: int) -> None:
 @dataclass(frozen=True, eq=False)
 class _Run:
     classifier: TextClassifier
-    model: Model
+    model: AnyModel
     corpus: _Corpus
     tiers: tuple[str, ...]
     budget: int | None
@@ -285,7 +285,7 @@ class Answers:
             self.radius[row] = torch.maximum(self.radius[row], radius[place])
 
 
-def _positions(model: Model) -> int:
+def _positions(model: AnyModel) -> int:
     if isinstance(model, TwoChannel):
         return min(_positions(part) for part in model.parts)
     return POSITIONS_PER_READING.get(model.kind, POSITIONS_PER_BATCH)

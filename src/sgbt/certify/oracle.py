@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sgbt.certify.question import Question
 from sgbt.errors import CertificateError
-from sgbt.models import Model
+from sgbt.models import AnyModel
 
 MOST_COMBINATIONS = 200_000
 """Texts that become more than this many others are refused by default."""
@@ -43,7 +43,7 @@ def combinations_of(question: Question, text: int) -> int:
 
 @torch.no_grad()
 def exhaustive(
-    model: Model, question: Question, text: int, *, most: int = MOST_COMBINATIONS, batch_size: int = 1024
+    model: AnyModel, question: Question, text: int, *, most: int = MOST_COMBINATIONS, batch_size: int = 1024
 ) -> Exact:
     """Evaluate `model`, in its own precision, on every allowed variant of one text of the question."""
     if question.scale != 1.0:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from sgbt.certify.tiers import in_float64
-from sgbt.models import BiLSTM, Model, TextClassifier, TextCNN, TwoChannel
+from sgbt.models import AnyModel, BiLSTM, TextClassifier, TextCNN, TwoChannel
 from sgbt.models.activations import ACTIVATIONS
 
 FLOAT64_SHARE = 1e-9
@@ -34,7 +34,7 @@ def rounding_slack(classifier: TextClassifier) -> float:
     return slack + SAFETY * measured_gap(classifier, precise)
 
 
-def largest_margin(model: Model) -> float:
+def largest_margin(model: AnyModel) -> float:
     """The greatest difference of two logits that the head can make of features in their range."""
     if isinstance(model, TwoChannel):
         return sum(largest_margin(part) for part in model.parts)
@@ -48,7 +48,7 @@ def largest_margin(model: Model) -> float:
 
 
 @torch.no_grad()
-def measured_gap(classifier: TextClassifier, precise: Model) -> float:
+def measured_gap(classifier: TextClassifier, precise: AnyModel) -> float:
     """The greatest difference of margins between the model as it is deployed and its copy in float64."""
     generator = torch.Generator().manual_seed(0)
     training = classifier.model.training
@@ -68,7 +68,7 @@ def measured_gap(classifier: TextClassifier, precise: Model) -> float:
         classifier.model.train(training)
 
 
-def _feature_magnitudes(model: Model) -> Tensor:
+def _feature_magnitudes(model: AnyModel) -> Tensor:
     """An upper bound of every pooled feature's magnitude, whatever text is read."""
     if isinstance(model, BiLSTM):
         return model.head.weight.new_ones(())

@@ -18,7 +18,7 @@ from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
-from sgbt.models import BiLSTM, Model, TextCNN, TwoChannel, worst_case_logits
+from sgbt.models import AnyModel, BiLSTM, TextCNN, TwoChannel, worst_case_logits
 
 TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown", "full", "exact")
 """Every tier there is, in the order in which they are tried.
@@ -35,7 +35,7 @@ DEFAULT_TIERS = tuple(tier for tier in TIERS if tier != "full")
 class OtherReading:
     """A model that has no tiers of its own but a worst case: that of tier ibp, for every tier."""
 
-    model: Model
+    model: AnyModel
     question: Question
 
     def bounds(self) -> list[SeparableBound]:
@@ -48,12 +48,12 @@ class OtherReading:
 Reading = CNNReading | BiLSTMReading | OtherReading
 
 
-def in_float64(model: Model) -> Model:
+def in_float64(model: AnyModel) -> AnyModel:
     """A copy in double precision, without dropout, that no gradient reaches."""
     return copy.deepcopy(model).double().eval().requires_grad_(False)
 
 
-def readings_of(model: Model, question: Question, tables: WordTables) -> list[Reading]:
+def readings_of(model: AnyModel, question: Question, tables: WordTables) -> list[Reading]:
     """One reading for each channel of a model in float64. `tables` serves all questions to this model."""
     if isinstance(model, TwoChannel):
         return [reading for part in model.parts for reading in readings_of(part, question, tables)]
@@ -77,7 +77,7 @@ def bounds_of(tier: str, readings: Sequence[Reading]) -> list[SeparableBound]:
 
 
 @torch.no_grad()
-def margin_bounds(tier: str, model: Model, question: Question) -> Tensor:
+def margin_bounds(tier: str, model: AnyModel, question: Question) -> Tensor:
     """Lower bounds of every margin over all allowed substitutions, [texts, rivals], by one tier alone.
 
     `model` is in float64 (`in_float64`); rivals are the classes other than the label (`question.rivals`).

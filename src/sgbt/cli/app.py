@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
-from sgbt.cli import certify, data, demo, explain, train
+from sgbt.cli import attack, certify, data, demo, explain, train
 from sgbt.errors import SgbtError
 from sgbt.version import __version__
 
 BAD_INPUT = 2
 INTERRUPTED = 130
 
+
+class _Commands(TyperGroup):
+    """The commands, and how they end when a person interrupts them.
+
+    (When the reader of the output goes away, as `head` does, rich and typer end quietly with exit code 1.)
+    """
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo(
+                "sgbt: interrupted; what was finished is kept, and the same command goes on from there.", err=True
+            )
+            sys.exit(INTERRUPTED)
+
+
 app = typer.Typer(
     name="sgbt",
+    cls=_Commands,
     help="Text classifiers that word substitution cannot fool.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -26,6 +45,7 @@ app.add_typer(data.app, name="data")
 app.command("train")(train.train_)
 app.command("certify")(certify.certify_)
 app.command("explain")(explain.explain_)
+app.command("attack")(attack.attack_)
 app.command("demo")(demo.demo)
 
 
@@ -53,13 +73,5 @@ def main() -> None:
     except SgbtError as problem:
         if debug:
             raise
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"sgbt: {problem}", markup=False)
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"sgbt: {problem}", markup=False, emoji=False)
         sys.exit(BAD_INPUT)
-    except KeyboardInterrupt:
-        if debug:
-            raise
-        typer.echo("sgbt: interrupted; what was finished is kept, and the same command goes on from there.", err=True)
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output went away; there is nobody to tell
-        sys.exit(0)

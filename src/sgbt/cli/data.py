@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from sgbt.cli import options as opt
 from sgbt.cli.describing import describe_dataset, describe_substitutions, describe_vectors
@@ -34,7 +33,7 @@ def list_(data_home: DataHome = None) -> None:
         here = f"[green]here[/green], {_size(found)}: {escape(str(found.paths[0].parent))}" if found else "not here"
         providers = [f"{p.name} ({p.size / 1e6:,.0f} MB)" if p.size else p.name for p in resource.providers]
         console.print(f"[bold]{resource.name}[/bold]  {resource.title}", soft_wrap=True)
-        console.print(f"    {here}", soft_wrap=True)
+        console.print(f"    {here}", emoji=False, soft_wrap=True)
         console.print(f"    licence: {resource.licence}", soft_wrap=True)
         console.print(f"    looked for in: {'; '.join(['data home', *providers])}", soft_wrap=True)
 
@@ -51,9 +50,9 @@ def get_(
         _tell_attempts(problem)
         raise
     _tell_attempts(located)
-    console.print(f"{name}: {_size(located)} from {located.provider}", soft_wrap=True)
+    _say(f"{name}: {_size(located)} from {located.provider}")
     for path in located.paths:
-        console.print(f"  {path}", soft_wrap=True)
+        _say(f"  {path}")
 
 
 @app.command("verify")
@@ -64,19 +63,20 @@ def verify(
     data_home: DataHome = None,
 ) -> None:
     """Check that what lies on disk is the published content."""
-    table = Table("name", "verdict", "where")
     wrong = []
     for name in names or list(CATALOGUE):
         copies = check(name, data_home=data_home)
         for copy in copies:
-            table.add_row(name, _VERDICTS[copy.genuine], str(copy.place))
-        wrong += [f"{name} at {copy.place}" for copy in copies if copy.genuine is False]
+            _say(f"{name}: {_VERDICTS[copy.genuine]}: {copy.place}")
+        wrong += [(name, copy.place) for copy in copies if copy.genuine is False]
         if names and not copies:
-            wrong.append(f"{name}, which is not here")
-    console.print(table)
+            raise ResourceError(wanted=name, got="no copy of it on this machine", remedy=f"run: sgbt data get {name}")
     if wrong:
         raise ResourceError(
-            wanted="the published content", got="; ".join(wrong), remedy="remove it and run: sgbt data get NAME"
+            wanted="the published content",
+            got="another one",
+            where=" and ".join(str(place) for _, place in wrong),
+            remedy=f"remove it and run: sgbt data get {wrong[0][0]}",
         )
 
 
@@ -110,4 +110,9 @@ def _size(located: Located) -> str:
 
 def _tell_attempts(outcome: Located | UnavailableError) -> None:
     for attempt in outcome.attempts:
-        console.print(f"  {attempt.provider}: {attempt.outcome}", soft_wrap=True)
+        _say(f"  {attempt.provider}: {attempt.outcome}")
+
+
+def _say(line: str) -> None:
+    """One line as it is: a path or a reason may contain anything."""
+    console.print(line, markup=False, emoji=False, soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -63,19 +64,25 @@ def vectors_of(name: str, *, data_home: Path | None) -> EmbeddingTable:
     return load_embeddings(name, data_home=data_home)
 
 
-def table_of(name: str, vectors: EmbeddingTable, *, data_home: Path | None) -> SubstitutionTable | None:
-    """The substitution table that the command line names."""
+def table_of(
+    name: str, vectors: EmbeddingTable | Callable[[], EmbeddingTable], *, data_home: Path | None
+) -> SubstitutionTable | None:
+    """The substitution table that the command line names; vectors that come as a function are read only if needed."""
+
+    def read() -> EmbeddingTable:
+        return vectors() if callable(vectors) else vectors
+
     if name == "auto":
         try:
             return SubstitutionTable.counter_fitted(data_home=data_home)
         except UnavailableError:
-            return SubstitutionTable.counter_fit(vectors, data_home=data_home)
+            return SubstitutionTable.counter_fit(read(), data_home=data_home)
     if name == "counter_fitted":
         return SubstitutionTable.counter_fitted(data_home=data_home)
     if name == "counter_fit":
-        return SubstitutionTable.counter_fit(vectors, data_home=data_home)
+        return SubstitutionTable.counter_fit(read(), data_home=data_home)
     if name == "neighbours":
-        return SubstitutionTable.embedding_neighbours(vectors)
+        return SubstitutionTable.embedding_neighbours(read())
     if name == "wordnet":
         return SubstitutionTable.wordnet(data_home=data_home)
     if name == "sememes":

@@ -21,15 +21,18 @@ class ProgressBars:
             TimeRemainingColumn(),
         )
         self._bars = Bars(*columns, console=Console(stderr=True), transient=True)
+        self._drawn = self._bars.console.is_interactive  # into a file or a pipe, nothing is drawn
 
     def __enter__(self) -> ProgressBars:
-        self._bars.start()
+        if self._drawn:
+            self._bars.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bars.stop()
+        if self._drawn:
+            self._bars.stop()
 
     def start(self, task: str, total: int | None) -> None:
         """Draw a new bar; one without a total pulses."""

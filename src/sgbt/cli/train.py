@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, fields
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,12 +18,19 @@ from sgbt.cli.training_view import TrainingView
 from sgbt.data import Split, TextDataset
 from sgbt.errors import TrainingError
 from sgbt.files import atomic_write
-from sgbt.models import BiLSTM, TextClassifier, TextCNN
+from sgbt.models import BiLSTM, LinearBag, TextClassifier, TextCNN
 from sgbt.training import OBJECTIVES, Objective, TrainingConfig, preset_for, preset_named, train
 from sgbt.training.config import read_toml, with_options
+from sgbt.training.listener import Listeners
+from sgbt.training.parallel import DEVICES, device_named, speaks
+from sgbt.training.tensorboard import TensorBoardListener
 
-MODELS: dict[str, type[TextCNN] | type[BiLSTM]] = {"cnn": TextCNN, "bilstm": BiLSTM}
-console = Console(highlight=False)
+MODELS: dict[str, type[TextCNN] | type[BiLSTM] | type[LinearBag]] = {
+    "cnn": TextCNN,
+    "bilstm": BiLSTM,
+    "linear": LinearBag,
+}
+console = Console(highlight=False, markup=False, quiet=not speaks())
 
 
 def train_(
@@ -32,17 +40,23 @@ def train_(
     objective: Annotated[str, typer.Option(help=f"One of {', '.join(OBJECTIVES)}.")] = "sgbt",
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,
-    epochs: Annotated[int | None, typer.Option(help="At most this many epochs.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    epochs: Annotated[int | None, typer.Option(min=1, help="At most this many epochs.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     beta: Annotated[float | None, typer.Option(help="Weight of the growth penalty L_GBM.")] = None,
     gamma: Annotated[float | None, typer.Option(help="Weight of the curvature penalty L_SGBT.")] = None,
     preset: Annotated[str | None, typer.Option(help="Named settings, such as paper-cnn-imdb.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with tables training, model, objective.")] = None,
     substitutions: opt.Substitutions = "auto",
     vectors: opt.Vectors = "glove",
-    limit: Annotated[int | None, typer.Option(help="Train on this many texts only.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Train on this many texts only.")] = None,
     test: Annotated[bool, typer.Option("--test", help="At the end, measure accuracy on the test split, once.")] = False,
-    threads: Annotated[int | None, typer.Option(help="Processor threads to use.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Processor threads to use.")] = None,
+    device: Annotated[
+        str, typer.Option(help=f"One of {', '.join(DEVICES)}; auto is a GPU where there is one.")
+    ] = "auto",
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write scalars for TensorBoard into the run's folder as well.")
+    ] = False,
     drop_empty: opt.DropEmpty = False,
     encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
@@ -52,6 +66,8 @@ def train_(
         torch.set_num_threads(threads)
     tables = read_toml(config) if config else {}
     chosen = _objective(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
+    device_named(device)  # what is not there is told before anything is read
+    boards = [TensorBoardListener(out)] if tensorboard else []
     if model not in MODELS:
         raise TrainingError(wanted=f"one of {', '.join(MODELS)}", got=repr(model), where="--model")
     dataset = opt.dataset_of(
@@ -60,20 +76,35 @@ def train_(
     if limit:
         dataset = _limited(dataset, limit)
     settings = preset_named(preset) if preset else preset_for(model, dataset.name)
-    settings = with_options(settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "training")
-    table_of_vectors = opt.vectors_of(vectors, data_home=data_home)
-    table = opt.table_of(substitutions, table_of_vectors, data_home=data_home)
-    network = MODELS[model](table_of_vectors, classes=dataset.classes, **_model_options(model, tables))
+    settings = with_options(
+        settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "the table training"
+    )
+    read_vectors = cache(partial(opt.vectors_of, vectors, data_home=data_home))
+    kind, given = MODELS[model], _model_options(model, tables)
+    network: TextCNN | BiLSTM | LinearBag
+    if issubclass(kind, LinearBag):  # it needs no vectors
+        network = kind(classes=dataset.classes, **given)
+    else:
+        network = kind(read_vectors(), classes=dataset.classes, **given)
+    table = opt.table_of(substitutions, read_vectors, data_home=data_home)
     console.print(
         f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by", soft_wrap=True
     )
     console.print(f"{model} with objective {chosen}", soft_wrap=True)
     with TrainingView(console) as view:
         run = train(
-            network, dataset, objective=chosen, substitutions=table, seed=seed, config=settings, out=out, listener=view
+            network,
+            dataset,
+            objective=chosen,
+            substitutions=table,
+            seed=seed,
+            config=settings,
+            out=out,
+            listener=Listeners(view, *boards),
+            device=device,
         )
     console.print(f"best epoch on dev: {_shown(run.dev)}", soft_wrap=True)
-    if test:
+    if test and speaks():
         console.print(_measured(run.model, dataset.test, out, chosen, settings, seed), soft_wrap=True)
     console.print(f"saved in {out}", soft_wrap=True)
 
@@ -86,7 +117,9 @@ def _objective(name: str, table: dict[str, Any], **given: float | None) -> Objec
     for option, value in given.items():
         if value is not None and option not in known:
             raise TrainingError(wanted=f"an objective with {option}", got=name, remedy="use gbm, sgbt or certified")
-    return with_options(kind(), table | {key: value for key, value in given.items() if value is not None}, "objective")
+    return with_options(
+        kind(), table | {key: value for key, value in given.items() if value is not None}, "the table objective"
+    )
 
 
 def _model_options(model: str, tables: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from sgbt.data.tokenised import RaggedIds
+from sgbt.errors import DataError
 
 PADDING = 0
 """The id that fills up short texts; `Batch.mask` is False there, and nothing may read it."""
@@ -46,6 +47,9 @@ def batches(texts: RaggedIds, *, size: int, seed: int | None = None, words: int 
     epoch to epoch, and batches come in random order. Without, for evaluation: shortest first. `words` limits the number
     of positions of a batch (texts times longest), so that a few very long texts never exhaust the memory.
     """
+    for limit, what in ((size, "text"), (words, "word")):
+        if limit is not None and limit < 1:
+            raise DataError(wanted=f"batches of at least one {what}", got=str(limit))
     lengths = texts.lengths
     if seed is None:
         order = np.argsort(lengths, kind="stable")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import overload
 
@@ -69,10 +69,7 @@ class Split:
     @property
     def hash(self) -> str:
         """The SHA-256 of texts and labels in their order."""
-        whole = hashlib.sha256()
-        for text, label in zip(self.texts, self.labels, strict=True):
-            whole.update(f"{label}\t{text}\0".encode("utf-8", "surrogatepass"))
-        return whole.hexdigest()
+        return _hash_of(piece for example in self for piece in (str(example.label), example.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +119,17 @@ class TextDataset:
     @property
     def hash(self) -> str:
         """The SHA-256 of all splits and the label names: it goes into every run record."""
-        parts = [*self.label_names, *(split.hash for split in self.splits)]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        return _hash_of([*self.label_names, *(split.hash for split in self.splits)])
+
+
+def _hash_of(pieces: Iterable[str]) -> str:
+    """The SHA-256 of the pieces, each behind its length, so that no two sequences of pieces look alike."""
+    whole = hashlib.sha256()
+    for piece in pieces:
+        content = piece.encode("utf-8", "surrogatepass")
+        whole.update(len(content).to_bytes(8, "little"))
+        whole.update(content)
+    return whole.hexdigest()
 
 
 def count_duplicates(train: Sequence[str], test: Sequence[str]) -> Duplicates:

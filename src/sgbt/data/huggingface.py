@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sgbt.data.labelled import LabelledTexts, labelled_texts, names_of
+from sgbt.data.labelled import LabelledTexts, labelled_texts
 from sgbt.data.tables import Table
 from sgbt.errors import DataError
 
@@ -16,22 +16,34 @@ def is_hugging_face(source: Any) -> bool:
 
 def read_hugging_face(
     source: Any, *, text: str | None, label: str | None, drop_empty: bool
-) -> tuple[LabelledTexts, LabelledTexts | None, tuple[str, ...]]:
-    """Train, test when there is one, and the label names."""
+) -> tuple[LabelledTexts, LabelledTexts | None, tuple[str, ...] | None]:
+    """Train, test when there is one, and the label names when the library knows them."""
     splits = dict(source) if isinstance(source, dict) else {"train": source}
     if "train" not in splits:
         raise DataError(wanted="a split named 'train'", got=", ".join(map(repr, splits)), where="the DatasetDict")
-    feature = splits["train"].features.get(label or "label")
+    label = label or "label"
+    feature = splits["train"].features.get(label)
     class_names = tuple(getattr(feature, "names", None) or ())
 
     def read(name: str) -> LabelledTexts:
         columns = {column: list(splits[name][column]) for column in splits[name].column_names}
         table = Table(f"the split {name!r}", columns, range(1, len(splits[name]) + 1))
-        rows = labelled_texts(table, text=text, label=label, drop_empty=drop_empty)
-        if not class_names:
-            return rows
-        return LabelledTexts(rows.texts, tuple(class_names[int(number)] for number in rows.labels))
+        if class_names:
+            columns[label] = _named(table, label, class_names)
+        return labelled_texts(table, text=text, label=label, drop_empty=drop_empty)
 
-    train = read("train")
-    test = read("test") if "test" in splits else None
-    return train, test, class_names or names_of(train.labels)
+    return read("train"), read("test") if "test" in splits else None, class_names or None
+
+
+def _named(table: Table, label: str, names: tuple[str, ...]) -> list[str | None]:
+    """Numbers of classes as their names. -1, by which the library marks a text without label, is no class."""
+    numbers = table.column(label)
+    for row, number in enumerate(numbers):
+        if number is not None and not 0 <= int(number) < len(names):
+            raise DataError(
+                wanted=f"a label from 0 to {len(names) - 1}",
+                got=str(number),
+                where=table.where(row),
+                remedy="leave out the texts that have no label",
+            )
+    return [None if number is None else names[int(number)] for number in numbers]

@@ -52,7 +52,8 @@ def _read(path: Path, name: str) -> tuple[np.ndarray, Split]:
         rows = [json.loads(line) for line in stream]
     for row in rows:
         row["text"] = _BREAK.sub(" ", row["text"])
-    rows.sort(key=lambda row: hashlib.sha256(row["text"].encode()).digest())
-    ids = np.array([-1 if row["id"] is None else row["id"] for row in rows])
+        row["id"] = -1 if row.get("id") is None else row["id"]
+    rows.sort(key=lambda row: (hashlib.sha256(row["text"].encode()).digest(), row["label"], row["id"]))
+    ids = np.array([row["id"] for row in rows])
     labels = np.array([row["label"] for row in rows], dtype=np.int64)
     return ids, Split(name, tuple(row["text"] for row in rows), labels)

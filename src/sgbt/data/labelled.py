@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -63,8 +64,8 @@ def _refuse_endless(table: Table, texts: list[Any], rows: Sequence[int]) -> None
 def names_of(labels: Sequence[str]) -> tuple[str, ...]:
     """The distinct labels in their order: by number when all are integers, else by letter."""
     names = set(labels)
-    if all(name.lstrip("-").isdigit() for name in names):
-        return tuple(sorted(names, key=int))
+    if all(re.fullmatch("-?[0-9]+", name) for name in names):
+        return tuple(sorted(names, key=lambda name: (int(name), name)))
     return tuple(sorted(names))
 
 

@@ -43,13 +43,15 @@ def load_dataset(
     from train the texts that test has as well.
     """
     for name, fraction in (("dev", dev), ("test", test)):
-        if isinstance(fraction, float) and not 0 <= fraction < 1:
+        if isinstance(fraction, float | int) and not 0 <= fraction < 1:
             raise DataError(wanted=f"a {name} share from 0 to below 1", got=str(fraction))
-    home = Path(data_home) if data_home else None
+    home = Path(data_home).expanduser() if data_home else None
     if is_hugging_face(source):
+        share = _share(test, "a Hugging Face dataset")
         train_rows, test_rows, names = read_hugging_face(source, text=text, label=label, drop_empty=drop_empty)
-        share = test if isinstance(test, float) else 0.0
         return _assemble("hugging-face", train_rows, test_rows or share, names, dev, seed, drop_shared)
+    if str(source) in NAMES:
+        _share(test, str(source))
     if str(source) == "imdb":
         return load_imdb(dev=dev, seed=seed, drop_shared=drop_shared, data_home=home, progress=progress)
     if str(source) == "yahoo_answers":
@@ -59,21 +61,38 @@ def load_dataset(
     train_rows = labelled_texts(read_table(path, encoding=encoding), text=text, label=label, drop_empty=drop_empty)
     if isinstance(test, float | int):
         return _assemble(str(path), train_rows, float(test), None, dev, seed, drop_shared)
-    test_table = read_table(Path(test), encoding=encoding)
+    test_table = read_table(Path(test).expanduser(), encoding=encoding)
     test_rows = labelled_texts(test_table, text=text, label=label, drop_empty=drop_empty)
     return _assemble(str(path), train_rows, test_rows, None, dev, seed, drop_shared, test_source=str(test))
 
 
+def _share(test: str | Path | float, beside: str) -> float:
+    if isinstance(test, float | int):
+        return float(test)
+    raise DataError(
+        wanted=f"a share for test beside {beside}",
+        got=f"the file {test}",
+        remedy="a second file goes only with a first one",
+    )
+
+
 def _existing(source: str | Path) -> Path:
     path = Path(source).expanduser()
-    if path.exists() or path.suffix:
+    if path.suffix or _is_there(path):
         return path
     near = difflib.get_close_matches(str(source), NAMES, n=1)
     raise DataError(
         wanted=f"a dataset name ({', '.join(NAMES)}) or the path of a file",
-        got=repr(str(source)),
+        got=repr(str(source)[:100]),
         remedy=f"did you mean {near[0]}?" if near else "check the path",
     )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that no file can have
+        return False
 
 
 def _assemble(

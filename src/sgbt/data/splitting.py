@@ -45,4 +45,8 @@ def cut(labels: np.ndarray, fraction: float, *, seed: int, groups: Sequence[obje
                 free -= 1
     picked = np.zeros(len(labels), dtype=bool)
     picked[taken] = True
+    for label in np.unique(labels):
+        if picked[labels == label].all():  # its only group has another label as well, and went with that
+            returned = groups[int(np.argmax(labels == label))]
+            picked[[row for row in range(len(labels)) if groups[row] == returned]] = False
     return Cut(kept=np.flatnonzero(~picked), taken=np.flatnonzero(picked))

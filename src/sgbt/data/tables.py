@@ -47,9 +47,7 @@ class Table:
 
 def read_table(path: Path, *, encoding: str = "utf-8-sig", names: Sequence[str] | None = None) -> Table:
     """The rows of a CSV, TSV, JSONL or Parquet file, gzipped or not; `names` for a CSV file without a header."""
-    if not path.is_file():
-        got = "a folder" if path.is_dir() else "nothing"
-        raise DataError(wanted="a data file", got=got, where=str(path), remedy="check the path")
+    _refuse_nothing(path)
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     suffix = suffixes[-1] if suffixes else ""
     if suffix == ".parquet":
@@ -71,13 +69,22 @@ def read_table(path: Path, *, encoding: str = "utf-8-sig", names: Sequence[str] 
     return table
 
 
-def _decoded(path: Path, encoding: str) -> str:
+def _refuse_nothing(path: Path) -> None:
+    try:
+        if path.is_file():
+            return
+        got = "a folder" if path.is_dir() else "nothing"
+    except OSError as problem:
+        got = (problem.strerror or str(problem)).lower()
+    raise DataError(wanted="a data file", got=got, where=str(path), remedy="check the path")
+
+
+def _content(path: Path) -> bytes:
     try:
         if path.suffix.lower() == ".gz":
             with gzip.open(path, "rb") as stream:
-                content = stream.read()
-        else:
-            content = path.read_bytes()
+                return stream.read()
+        return path.read_bytes()
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         raise DataError(
             wanted="a whole gzip file",
@@ -89,13 +96,18 @@ def _decoded(path: Path, encoding: str) -> str:
         raise DataError(
             wanted="a readable file", got=(problem.strerror or str(problem)).lower(), where=str(path)
         ) from problem
+
+
+def _decoded(path: Path, encoding: str) -> str:
+    content = _content(path)
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as problem:
-        line = content.count(b"\n", 0, problem.start) + 1
+        seen = problem.object  # without the byte order mark, as `start` counts
+        line = seen.count(b"\n", 0, problem.start) + 1
         raise DataError(
             wanted=f"text in {encoding.removesuffix('-sig')}",
-            got=f"the byte 0x{content[problem.start]:02x}",
+            got=f"the byte 0x{seen[problem.start]:02x}",
             where=f"line {line} of {path}",
             remedy="convert the file with iconv, or name its encoding (latin-1, cp1252, ...)",
         ) from problem
@@ -121,12 +133,12 @@ def _read_csv(path: Path, text: str, names: Sequence[str] | None, delimiter: str
         raise DataError(
             wanted="a well-formed table",
             got=str(problem),
-            where=f"line {reader.line_num} of {path}",
+            where=f"line {start} of {path}",  # where the row begins that never ends
             remedy="check the quotes there",
         ) from problem
     header = list(names) if names else rows.pop(0)
     if not names:
-        lines.pop(0)
+        _refuse_namesakes(header, f"line {lines.pop(0)} of {path}")
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(header):
             raise DataError(
@@ -139,6 +151,13 @@ def _read_csv(path: Path, text: str, names: Sequence[str] | None, delimiter: str
     return Table(str(path), columns, lines)
 
 
+def _refuse_namesakes(header: list[str], where: str) -> None:
+    if twice := [name for place, name in enumerate(header) if name in header[:place]]:
+        raise DataError(
+            wanted="a different name for each column", got=f"{twice[0]!r} twice", where=where, remedy="rename one"
+        )
+
+
 def _read_tsv(path: Path, text: str, names: Sequence[str] | None) -> Table:
     return _read_csv(path, text, names, delimiter="\t")
 
@@ -148,10 +167,11 @@ def _read_jsonl(path: Path, text: str, names: Sequence[str] | None) -> Table:
     for number, line in _numbered_lines(text):
         try:
             row = json.loads(line)
-        except json.JSONDecodeError as problem:
+        except (ValueError, RecursionError) as problem:
+            reason = problem.msg if isinstance(problem, json.JSONDecodeError) else str(problem)
             raise DataError(
                 wanted="one JSON object per line",
-                got=f"{line[:40]!r} ({problem.msg})",
+                got=f"{line[:40]!r} ({reason})",
                 where=f"line {number} of {path}",
             ) from problem
         if not isinstance(row, dict):
@@ -181,10 +201,11 @@ def _read_parquet(path: Path) -> Table:
             where=str(path),
             remedy="pip install 'sgbt[parquet]'",
         ) from problem
+    source = pyarrow.BufferReader(_content(path)) if path.suffix.lower() == ".gz" else path
     try:
-        columns = pyarrow.parquet.read_table(path).to_pydict()
+        columns = pyarrow.parquet.read_table(source).to_pydict()
     except (pyarrow.ArrowException, OSError) as problem:
-        reason = str(problem).splitlines()[0]
+        reason = str(problem).splitlines()[0].rpartition("': ")[2]  # the path in front is named once, below
         raise DataError(
             wanted="a whole Parquet file", got=f"one that cannot be read ({reason})", where=str(path)
         ) from problem

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from sgbt.data.tokenizer import Tokenizer
 from sgbt.errors import SgbtError
 from sgbt.files import atomic_write, user_cache
 
-FORMAT = "1"
+FORMAT = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,7 @@ class RaggedIds:
         return len(self.starts) - 1
 
     def __getitem__(self, row: int) -> np.ndarray:
+        row = range(len(self))[row]  # from the end where negative, refused where beyond
         return self.flat[self.starts[row] : self.starts[row + 1]]
 
     @property
@@ -79,7 +79,7 @@ def tokenise(texts: Sequence[str], tokenizer: Tokenizer | None = None, *, cache:
     if not cache:
         return _tokenise(texts, tokenizer)
     path = user_cache() / "tokens" / f"{_key(texts, tokenizer)}.npz"
-    with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):
+    with contextlib.suppress(Exception):  # whatever is wrong with a cached file, it is made again
         return _read(path)
     tokenised = _tokenise(texts, tokenizer)
     with contextlib.suppress(SgbtError):  # a cache that cannot be written costs time, nothing else
@@ -100,7 +100,7 @@ def _tokenise(texts: Sequence[str], tokenizer: Tokenizer) -> TokenisedTexts:
 
 
 def _key(texts: Sequence[str], tokenizer: Tokenizer) -> str:
-    whole = hashlib.sha256(f"{FORMAT}\0{tokenizer.pattern}\0{len(texts)}\0".encode())
+    whole = hashlib.sha256(f"{FORMAT}\0{tokenizer.pattern}\0{len(texts)}\0".encode("utf-8", "surrogatepass"))
     for text in texts:
         content = text.encode("utf-8", "surrogatepass")
         whole.update(len(content).to_bytes(8, "little"))
@@ -110,12 +110,14 @@ def _key(texts: Sequence[str], tokenizer: Tokenizer) -> str:
 
 def _read(path: Path) -> TokenisedTexts:
     with np.load(path, allow_pickle=False) as arrays:
-        joined = arrays["types"].tobytes().decode("utf-8")
-        types = tuple(joined.split("\n")) if joined else ()
+        joined = arrays["types"].tobytes().decode("utf-8", "surrogatepass")
+        ends = np.cumsum(arrays["sizes"]).tolist()
+        types = tuple(joined[start:end] for start, end in zip([0, *ends], ends, strict=False))
         return TokenisedTexts(types, RaggedIds(arrays["flat"], arrays["starts"]))
 
 
 def _write(path: Path, tokenised: TokenisedTexts) -> None:
-    types = np.frombuffer("\n".join(tokenised.types).encode("utf-8"), np.uint8)
+    types = np.frombuffer("".join(tokenised.types).encode("utf-8", "surrogatepass"), np.uint8)
+    sizes = np.fromiter(map(len, tokenised.types), np.int32, len(tokenised.types))
     with atomic_write(path) as stream:
-        np.savez(stream, types=types, flat=tokenised.ids.flat, starts=tokenised.ids.starts)
+        np.savez(stream, types=types, sizes=sizes, flat=tokenised.ids.flat, starts=tokenised.ids.starts)

@@ -40,6 +40,8 @@ class Tokens:
         The result, tokenised afresh, is exactly these words with those swaps: where a swap would fuse with its
         neighbour ("1.two" with "2"), a space is put between; what cannot be written back at all is refused.
         """
+        if beyond := [place for place in swaps if not 0 <= place < len(self)]:
+            raise DataError(wanted=f"positions from 0 to {len(self) - 1}", got=str(beyond[0]), where="the swaps")
         wanted = tuple(swaps.get(place, word) for place, word in enumerate(self.words))
         for spaced in (False, True):
             text = self._written(swaps, spaced=spaced)
@@ -58,7 +60,7 @@ class Tokens:
             pieces += [self.text[position:start], _in_casing_of(self.text[start:end], swaps[place])]
             position = end
         pieces.append(self.text[position:])
-        return (" " if spaced else "").join(pieces)
+        return _joined_apart(pieces) if spaced else "".join(pieces)
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,14 @@ class Tokenizer:
     """
 
     pattern: str = ENGLISH
+
+    def __post_init__(self) -> None:
+        if self._compiled.match(""):
+            raise DataError(
+                wanted="a token pattern that never matches the empty text",
+                got=repr(self.pattern),
+                where="the tokenizer",
+            )
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
@@ -111,10 +121,22 @@ class Tokenizer:
 
 
 def _lowered(text: str) -> str:
+    """Each letter in lower case by itself: what stands around it never matters, as it would to the Greek sigma."""
     low = text.lower()
-    if len(low) != len(text):
-        low = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
-    return low.translate(_APOSTROPHES) if not low.isascii() else low
+    if not low.isascii():
+        if len(low) != len(text) or "Σ" in text:
+            low = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
+        low = low.translate(_APOSTROPHES)
+    return low
+
+
+def _joined_apart(pieces: list[str]) -> str:
+    """The pieces with a space between any two that would touch."""
+    joined = ""
+    for piece in pieces:
+        touching = joined and piece and not joined[-1].isspace() and not piece[0].isspace()
+        joined += f" {piece}" if touching else piece
+    return joined
 
 
 def _in_casing_of(original: str, word: str) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sgbt.data.labelled import LabelledTexts, labelled_texts
 from sgbt.data.tables import Table, read_table
+from sgbt.errors import DataError
 from sgbt.resources import Located
 
 LABELS = (
@@ -35,24 +38,37 @@ def read_yahoo(located: Located) -> tuple[LabelledTexts, LabelledTexts]:
 
 def _from_csv(path: Path) -> LabelledTexts:
     table = read_table(path, names=("class", "title", "content", "answer"))
-    return _named(table, ("title", "content", "answer"), [int(number) - 1 for number in table.column("class")])
+    classes = {str(number): name for number, name in enumerate(LABELS, start=1)}
+    return _named(table, ("title", "content", "answer"), "class", classes)
 
 
 def _from_parquet(path: Path) -> LabelledTexts:
-    table = read_table(path)
-    return _named(table, ("question_title", "question_content", "best_answer"), table.column("topic"))
+    parts = ("question_title", "question_content", "best_answer")
+    return _named(read_table(path), parts, "topic", dict(enumerate(LABELS)))
 
 
 def _from_jsonl(path: Path) -> LabelledTexts:
-    table = read_table(path)
-    return _named(table, ("text",), table.column("label"))
+    return _named(read_table(path), ("text",), "label", dict(enumerate(LABELS)))
 
 
-def _named(table: Table, parts: tuple[str, ...], numbers: list[int]) -> LabelledTexts:
+def _named(table: Table, parts: tuple[str, ...], label: str, classes: Mapping[Any, str]) -> LabelledTexts:
+    """The parts of each row as one text, and its class by name."""
     columns = [table.column(part) for part in parts]
-    texts = [" ".join(piece.replace("\\n", " ") for piece in row if piece) for row in zip(*columns, strict=True)]
-    named = Table(table.source, {"text": texts, "label": [LABELS[number] for number in numbers]}, table.lines)
+    texts = [_text_of(row) for row in zip(*columns, strict=True)]
+    names = []
+    for row, number in enumerate(table.column(label)):
+        if not isinstance(number, str | int) or number not in classes:
+            first, *_, last = classes
+            raise DataError(wanted=f"a class from {first} to {last}", got=repr(number), where=table.where(row))
+        names.append(classes[number])
+    named = Table(table.source, {"text": texts, "label": names}, table.lines)
     return labelled_texts(named, text=None, label=None, drop_empty=True)
+
+
+def _text_of(pieces: tuple[Any, ...]) -> Any:
+    """One text of several; line breaks are written as a backslash and an n. What is no text is refused later."""
+    strange = [piece for piece in pieces if piece is not None and not isinstance(piece, str)]
+    return strange[0] if strange else " ".join(piece.replace("\\n", " ") for piece in pieces if piece)
 
 
 def _joined(parts: map[LabelledTexts]) -> LabelledTexts:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from sgbt.bounds.activations import softplus
+
 
 @dataclass(frozen=True, slots=True)
 class Activation:
@@ -33,7 +35,7 @@ class Activation:
 ACTIVATIONS = {
     "tanh": Activation(torch.tanh),
     "sigmoid": Activation(torch.sigmoid),
-    "softplus": Activation(nn.functional.softplus),
+    "softplus": Activation(softplus),
     "relu": Activation(torch.relu),
     "gelu": Activation(nn.functional.gelu, lowest=-0.7517915246935645),
 }

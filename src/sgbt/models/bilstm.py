@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import ModelError
 from sgbt.lexicon.vocabulary import PADDING
-from sgbt.models.embedding import WordEmbedding
+from sgbt.models.embedding import WordEmbedding, check_reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class BiLSTMConfig:
             raise ModelError(wanted="one of last, mean", got=repr(self.pooling), where="the option pooling")
         if self.classes < 2 or self.hidden < 1:
             raise ModelError(wanted="two classes and one hidden unit or more", got=str(self))
+        check_reading(self.dropout, self.projection)
 
 
 class BiLSTM(nn.Module):
@@ -66,6 +67,8 @@ class BiLSTM(nn.Module):
 
     def from_vectors(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """Logits of word vectors [texts, words, width], for attacks and training that move in vector space."""
+        if not mask.shape[1]:  # a batch without any word: one zero vector each
+            vectors, mask = nn.functional.pad(vectors, (0, 0, 0, 1)), nn.functional.pad(mask, (0, 1))
         lengths = mask.sum(dim=1).clamp(min=1)
         vectors = vectors * mask.unsqueeze(-1).to(vectors.dtype)
         read = (vectors, reversed_within(vectors, lengths))

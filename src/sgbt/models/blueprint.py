@@ -11,32 +11,42 @@ from sgbt.errors import ModelError
 from sgbt.models.bilstm import BiLSTM, BiLSTMConfig
 from sgbt.models.cnn import CNNConfig, TextCNN
 from sgbt.models.embedding import WordEmbedding
+from sgbt.models.linear_bag import LinearBag, LinearBagConfig
 from sgbt.models.two_channel import TwoChannel
 
 Model = TextCNN | BiLSTM | TwoChannel
+"""The networks over word vectors, which every objective can train."""
+
+AnyModel = Model | LinearBag
+"""Whatever a folder can hold, and predict and certify with."""
 
 
-def blueprint(model: Model) -> dict[str, Any]:
+def blueprint(model: AnyModel) -> dict[str, Any]:
     """The kind of a model, its options and the sizes of its embedding, as JSON values."""
     if isinstance(model, TwoChannel):
         return {"kind": model.kind, "words": blueprint(model.words), "codes": blueprint(model.codes)}
+    if isinstance(model, LinearBag):
+        sizes = {"words": len(model.codes), "keys": len(model.keys)}
+        return {"kind": model.kind, **sizes, "options": asdict(model.config)}
     rows, width = model.embedding.weight.shape
     encoded = None if model.embedding.codes is None else len(model.embedding.codes)
     return {"kind": model.kind, "rows": rows, "width": width, "encoded": encoded, "options": asdict(model.config)}
 
 
-def build(plan: dict[str, Any]) -> Model:
+def build(plan: dict[str, Any]) -> AnyModel:
     """A model of that blueprint, with weights still to be filled in."""
     try:
         if plan["kind"] == TwoChannel.kind:
             words, codes = build(plan["words"]), build(plan["codes"])
-            if isinstance(words, TwoChannel) or isinstance(codes, TwoChannel):
-                raise TypeError("a channel cannot have channels")
+            if isinstance(words, TwoChannel | LinearBag) or isinstance(codes, TwoChannel | LinearBag):
+                raise TypeError("a channel that is not a cnn or a bilstm")
             return TwoChannel(words, codes)
+        if plan["kind"] == LinearBag.kind:
+            return empty_bag(plan)
         make, config = {"cnn": (TextCNN, CNNConfig), "bilstm": (BiLSTM, BiLSTMConfig)}[plan["kind"]]
         options = config(**plan["options"])
         return make(embedding_of(plan, options), options)
-    except (KeyError, TypeError) as problem:
+    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
         raise ModelError(
             wanted="a model description that sgbt wrote", got=f"one with a fault at {problem}", where="config.json"
         ) from problem
@@ -50,3 +60,10 @@ def embedding_of(plan: dict[str, Any], options: CNNConfig | BiLSTMConfig) -> Wor
         projection=options.projection,
         codes=None if plan["encoded"] is None else torch.zeros(plan["encoded"], dtype=torch.int64),
     )
+
+
+def empty_bag(plan: dict[str, Any]) -> LinearBag:
+    """A linear model with room for the planned words and keys."""
+    model = LinearBag(LinearBagConfig(**plan["options"]))
+    model.adopt(codes=torch.zeros(plan["words"], dtype=torch.int64), keys=torch.zeros(plan["keys"], dtype=torch.int64))
+    return model

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from sgbt.data import RaggedIds, Tokenizer, batches, tokenise
+from sgbt.errors import ModelError
 from sgbt.lexicon import SubstitutionTable, Vocabulary
-from sgbt.models.blueprint import Model
+from sgbt.models.blueprint import AnyModel
 
 POSITIONS_PER_BATCH = 1 << 16
 
@@ -31,7 +32,7 @@ class TextClassifier:
     Texts are cut to their first `max_length` words; what stands behind is not read.
     """
 
-    model: Model
+    model: AnyModel
     vocabulary: Vocabulary
     label_names: tuple[str, ...]
     table: SubstitutionTable | None = None
@@ -40,6 +41,8 @@ class TextClassifier:
 
     def encode(self, texts: Sequence[str]) -> RaggedIds:
         """The ids of the words that the model reads."""
+        if isinstance(texts, str):
+            raise ModelError(wanted="a list of texts", got="a single text", remedy="put it into a list: [text]")
         tokenised = tokenise(texts, self.tokenizer, cache=False)
         return tokenised.as_ids_of(self.vocabulary.ids_of(tokenised.types)).cut(self.max_length)
 
@@ -63,7 +66,5 @@ class TextClassifier:
 
     def predict(self, texts: Sequence[str], *, batch_size: int = 256) -> Predictions:
         """The label and the probabilities of every text."""
-        if not len(texts):
-            return Predictions((), np.zeros((0, len(self.label_names))))
         probabilities = self.logits_of(self.encode(texts), batch_size=batch_size).double().softmax(dim=1).cpu().numpy()
         return Predictions(tuple(self.label_names[row] for row in probabilities.argmax(axis=1)), probabilities)

@@ -14,7 +14,7 @@ from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import ModelError
 from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models.activations import ACTIVATIONS
-from sgbt.models.embedding import WordEmbedding
+from sgbt.models.embedding import WordEmbedding, check_reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class CNNConfig:
         object.__setattr__(self, "kernel_sizes", tuple(self.kernel_sizes))
         if self.classes < 2 or self.filters < 1 or not self.kernel_sizes or min(self.kernel_sizes) < 1:
             raise ModelError(wanted="two classes, one filter and one kernel size or more", got=str(self))
+        check_reading(self.dropout, self.projection)
 
 
 class TextCNN(nn.Module):

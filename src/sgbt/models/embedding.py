@@ -35,7 +35,7 @@ class WordEmbedding(nn.Module):
         self.weight = nn.Parameter(matrix.clone(), requires_grad=trainable)
         self.projection = nn.Linear(matrix.shape[1], projection) if projection else None
         self.register_buffer("codes", codes)
-        self._box: Interval | None = None
+        self._box: tuple[object, Interval] | None = None
         self.source: EmbeddingTable | None = None
 
     @staticmethod
@@ -73,13 +73,31 @@ class WordEmbedding(nn.Module):
         return vectors * (codes != PADDING).unsqueeze(-1).to(vectors.dtype)
 
     def box(self) -> Interval:
-        """A box that contains the vector of every word there is: proven, whatever text is read.
+        """A box that contains the vector of every word there is, and zero: proven, whatever text is read.
 
-        Of a frozen table it is found once; of a trainable one, and through a projection, it carries gradients.
+        Of a frozen table it is found once; of a trainable one, and through a projection, it carries gradients. The
+        padding row itself is not looked at: padding is read as zero after the projection, whatever is stored there.
         """
-        if self.weight.requires_grad or self._box is None or self._box.lower.device != self.weight.device:
-            self._box = Interval.hull(self.weight)
-        return self._box if self.projection is None else self._box.affine(self.projection.weight, self.projection.bias)
+        box = self._words_box()
+        if self.projection is not None:
+            box = box.affine(self.projection.weight, self.projection.bias)
+        return Interval(box.lower.clamp(max=0), box.upper.clamp(min=0))
+
+    def _words_box(self) -> Interval:
+        if self.weight.requires_grad:
+            return Interval.hull(self.weight[PADDING + 1 :])
+        state = (self.weight.data_ptr(), self.weight._version, self.weight.dtype, self.weight.device)
+        if self._box is None or self._box[0] != state:
+            self._box = state, Interval.hull(self.weight.detach()[PADDING + 1 :])
+        return self._box[1]
+
+
+def check_reading(dropout: float, projection: int | None) -> None:
+    """Refuse options that no model can be built with."""
+    if not 0 <= dropout < 1:
+        raise ModelError(wanted="a share from 0 to below 1", got=str(dropout), where="the option dropout")
+    if projection is not None and projection < 1:
+        raise ModelError(wanted="a width of at least 1", got=str(projection), where="the option projection")
 
 
 def matrix_of(table: EmbeddingTable, vocabulary: Vocabulary, *, seed: int = 0) -> Tensor:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +14,25 @@ import safetensors.torch
 import torch
 
 from sgbt.data import Tokenizer
-from sgbt.errors import ModelError
+from sgbt.errors import DataError, LexiconError, ModelError
 from sgbt.files import atomic_write
 from sgbt.lexicon import SubstitutionTable, Vocabulary
-from sgbt.models.blueprint import Model, blueprint, build
+from sgbt.models.blueprint import AnyModel, blueprint, build
 from sgbt.models.classifier import TextClassifier
 from sgbt.version import __version__
 
 FORMAT = 1
 CONFIG, WEIGHTS, VOCABULARY, TABLE = "config.json", "model.safetensors", "vocabulary.json", "substitutions.json.gz"
+
+FIELDS: dict[str, type | tuple[type, ...]] = {
+    "model": dict,
+    "weights": str,
+    "label_names": list,
+    "max_length": int,
+    "tokenizer": str,
+    "substitutions": (str, type(None)),
+}
+"""What config.json must have, and of which kind."""
 
 
 def save_classifier(classifier: TextClassifier, folder: str | Path, *, training: dict[str, Any] | None = None) -> Path:
@@ -29,7 +41,7 @@ def save_classifier(classifier: TextClassifier, folder: str | Path, *, training:
     `training` is kept as a note on how the model came about; nothing reads it back.
     """
     folder = Path(folder)
-    (folder / CONFIG).unlink(missing_ok=True)
+    _forget(folder / CONFIG)
     classifier.vocabulary.save(folder / VOCABULARY)
     if classifier.table is not None:
         classifier.table.to_json(folder / TABLE)
@@ -39,6 +51,7 @@ def save_classifier(classifier: TextClassifier, folder: str | Path, *, training:
         "sgbt": __version__,
         "model": blueprint(classifier.model),
         "weights": weights_hash(classifier.model),
+        "vocabulary": classifier.vocabulary.hash,
         "label_names": classifier.label_names,
         "max_length": classifier.max_length,
         "tokenizer": classifier.tokenizer.pattern,
@@ -54,30 +67,49 @@ def load_classifier(folder: str | Path) -> TextClassifier:
     """Read what `save_classifier` wrote. Nothing in the folder is ever executed or unpickled."""
     folder = Path(folder)
     config = _read_config(folder)
-    vocabulary = Vocabulary.load(_present(folder / VOCABULARY))
-    table = None
-    if config["substitutions"] is not None:
-        table = SubstitutionTable.from_json(_present(folder / TABLE))
-        _agree("the substitution table", config["substitutions"], table.hash, folder)
+    vocabulary, table = _read_words(folder, config)
+    with _told_of_models():
+        tokenizer = Tokenizer(config["tokenizer"])
+        tokenizer.words("")  # a pattern that cannot be used shows itself now
     model = build(config["model"])
     _fill(model, _present(folder / WEIGHTS))
     _agree("the weights", config["weights"], weights_hash(model), folder)
+    parts: tuple[Any, ...] = getattr(model, "parts", (model,))
+    for part in parts:
+        embedding = getattr(part, "embedding", None)
+        if embedding is not None:
+            listed = embedding.weight if embedding.codes is None else embedding.codes
+            _same("a vocabulary with one word for each row of the model", len(listed), len(vocabulary), folder)
+        _same("one name for each class of the model", part.config.classes, len(config["label_names"]), folder)
     return TextClassifier(
         model=model.eval(),
         vocabulary=vocabulary,
         label_names=tuple(config["label_names"]),
         table=table,
         max_length=config["max_length"],
-        tokenizer=Tokenizer(config["tokenizer"]),
+        tokenizer=tokenizer,
     )
 
 
-def weights_of(model: Model) -> dict[str, torch.Tensor]:
+def _read_words(folder: Path, config: dict[str, Any]) -> tuple[Vocabulary, SubstitutionTable | None]:
+    table = None
+    with _told_of_models():
+        vocabulary = Vocabulary.load(_present(folder / VOCABULARY))
+        if config["substitutions"] is not None:
+            table = SubstitutionTable.from_json(_present(folder / TABLE))
+    if "vocabulary" in config:
+        _agree("the vocabulary", config["vocabulary"], vocabulary.hash, folder)
+    if table is not None:
+        _agree("the substitution table", config["substitutions"], table.hash, folder)
+    return vocabulary, table
+
+
+def weights_of(model: AnyModel) -> dict[str, torch.Tensor]:
     """Copies of all weights and buffers, on the CPU."""
     return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in model.state_dict().items()}
 
 
-def weights_hash(model: Model) -> str:
+def weights_hash(model: AnyModel) -> str:
     """The SHA-256 of all weights by name: it tells models apart, and goes into every certificate."""
     whole = hashlib.sha256()
     for name, tensor in sorted(weights_of(model).items()):
@@ -105,6 +137,17 @@ def load_tensors(path: Path) -> dict[str, torch.Tensor]:
         ) from problem
 
 
+@contextlib.contextmanager
+def _told_of_models() -> Iterator[None]:
+    """What is wrong with a part is, to whoever loads the folder, wrong with the model."""
+    try:
+        yield
+    except (LexiconError, DataError) as problem:
+        raise ModelError(
+            wanted=problem.wanted, got=problem.got, where=problem.where, remedy="copy the whole folder again"
+        ) from problem
+
+
 def _read_config(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise ModelError(
@@ -122,9 +165,10 @@ def _read_config(folder: Path) -> dict[str, Any]:
             where=str(folder),
             remedy="upgrade sgbt",
         )
-    missing = {"model", "weights", "label_names", "max_length", "tokenizer", "substitutions"} - set(config)
-    if missing:
-        raise ModelError(wanted=f"{', '.join(sorted(missing))} in config.json", got="none", where=str(folder))
+    for name, kinds in FIELDS.items():
+        if name not in config or not isinstance(config[name], kinds):
+            got = "none" if name not in config else "something else"
+            raise ModelError(wanted=f"{name} in config.json as sgbt writes it", got=got, where=str(folder))
     return config
 
 
@@ -139,6 +183,25 @@ def _present(path: Path) -> Path:
     return path
 
 
+def _forget(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as problem:
+        raise ModelError(
+            wanted="a folder to write to",
+            got=(problem.strerror or str(problem)).lower(),
+            where=str(path.parent),
+            remedy="choose another folder",
+        ) from problem
+
+
+def _same(wanted: str, expected: int, actual: int, folder: Path) -> None:
+    if expected != actual:
+        raise ModelError(
+            wanted=f"{wanted} ({expected})", got=str(actual), where=str(folder), remedy="copy the whole folder again"
+        )
+
+
 def _agree(what: str, expected: str, actual: str, folder: Path) -> None:
     if expected != actual:
         raise ModelError(
@@ -149,7 +212,7 @@ def _agree(what: str, expected: str, actual: str, folder: Path) -> None:
         )
 
 
-def _fill(model: Model, path: Path) -> None:
+def _fill(model: AnyModel, path: Path) -> None:
     stored, wanted = load_tensors(path), model.state_dict()
     if set(stored) != set(wanted):
         odd = sorted(set(stored) ^ set(wanted))

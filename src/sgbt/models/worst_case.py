@@ -11,8 +11,10 @@ from torch import Tensor, nn
 from sgbt.bounds.ibp import Pair, extremes_over_choices, through_lstm, through_windows, worst_logits
 from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models.activations import ACTIVATIONS
+from sgbt.models.bag_worst_case import worst_margins
 from sgbt.models.bilstm import BiLSTM, reversed_within
 from sgbt.models.cnn import TextCNN
+from sgbt.models.linear_bag import LinearBag
 from sgbt.models.two_channel import TwoChannel
 
 
@@ -45,6 +47,8 @@ def feature_box(model: TextCNN | BiLSTM, ids: Tensor, allowed: Tensor, mask: Ten
 
     `ids` and `allowed` are [texts, words, choices]; `mask` [texts, words] marks real words.
     """
+    if not mask.shape[1]:  # a batch without any word is read as padding
+        ids, allowed, mask = F.pad(ids, (0, 0, 0, 1)), F.pad(allowed, (0, 0, 0, 1)), F.pad(mask, (0, 1))
     allowed = allowed | ~mask.unsqueeze(-1)
     codes = model.embedding.encode(ids.masked_fill(~mask.unsqueeze(-1), PADDING))
     if isinstance(model, TextCNN):
@@ -53,7 +57,7 @@ def feature_box(model: TextCNN | BiLSTM, ids: Tensor, allowed: Tensor, mask: Ten
 
 
 def worst_case_logits(
-    model: TextCNN | BiLSTM | TwoChannel,
+    model: TextCNN | BiLSTM | TwoChannel | LinearBag,
     ids: Tensor,
     allowed: Tensor,
     mask: Tensor,
@@ -61,7 +65,16 @@ def worst_case_logits(
     *,
     epsilon: float = 1.0,
 ) -> Tensor:
-    """Upper bounds of (logit k - logit of the label) over all substitutions: [texts, classes], zero at the label."""
+    """Upper bounds of (logit k - logit of the label) over all substitutions: [texts, classes], zero at the label.
+
+    Of a `LinearBag` they are exact; `epsilon` below one then draws them towards the margins of the text itself.
+    """
+    if isinstance(model, LinearBag):
+        worst = worst_margins(model, ids, allowed, mask, labels)
+        if epsilon == 1.0:
+            return worst
+        logits = model(ids[..., 0], mask)
+        return epsilon * worst + (1 - epsilon) * (logits - logits.gather(1, labels.unsqueeze(1)))
     if isinstance(model, TwoChannel):  # bounds of the parts add up to a bound of the sum
         return sum(
             (worst_case_logits(part, ids, allowed, mask, labels, epsilon=epsilon) for part in model.parts),

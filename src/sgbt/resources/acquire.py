@@ -8,15 +8,30 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sgbt.errors import ResourceError, SgbtError
-from sgbt.files import PARTIAL, atomic_write, exclusive, make_folder, stamp_of, user_cache
+from sgbt.files import (
+    PARTIAL,
+    atomic_write,
+    disk_errors,
+    exclusive,
+    is_disk_failure,
+    make_folder,
+    stamp_of,
+    user_cache,
+    writing_errors,
+)
 from sgbt.resources.catalogue import resource_named
+from sgbt.resources.members import UNREADABLE
 from sgbt.resources.progress import Progress, Silent
 from sgbt.resources.resource import Attempt, Layout, Located, Provider, Resource
 from sgbt.resources.sources import Errand, SourceFailure
+
+SETTLED_SECONDS = 0.1
+"""A file system's clock ticks every few milliseconds: of two changes within one tick, it shows only the first."""
 
 
 class UnavailableError(ResourceError):
@@ -107,19 +122,42 @@ def is_genuine(layout: Layout, paths: tuple[Path, ...], *, afresh: bool = False)
     """
     if not layout.known:
         return True
-    files = [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
-    state = hashlib.sha256("\n".join([layout.name, *map(stamp_of, files)]).encode()).hexdigest()
-    memory = user_cache() / "fingerprints" / state
-    with contextlib.suppress(OSError):
-        if not afresh:
-            return memory.read_text() in layout.known
     try:
+        state = _state(layout, paths)
+        memory = user_cache() / "fingerprints" / state
+        if not afresh and (remembered := _recall(memory)):
+            return remembered in layout.known
         actual = layout.fingerprint(paths)
-    except (OSError, EOFError, ValueError, KeyError):
+        settled = _settled(paths) and _state(layout, paths) == state
+    except UNREADABLE:
         return False
-    with contextlib.suppress(SgbtError), atomic_write(memory) as stream:
-        stream.write(actual.encode())
+    if settled:
+        with contextlib.suppress(SgbtError), atomic_write(memory) as stream:
+            stream.write(actual.encode())
     return actual in layout.known
+
+
+def _files(paths: tuple[Path, ...]) -> list[Path]:
+    return [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
+
+
+def _state(layout: Layout, paths: tuple[Path, ...]) -> str:
+    parts = [layout.name, *sorted(layout.known), *map(stamp_of, _files(paths))]
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _settled(paths: tuple[Path, ...]) -> bool:
+    """Whether the last change is long enough ago that another one would show in the times of the file."""
+    newest = max(max(status.st_mtime_ns, status.st_ctime_ns) for status in map(Path.stat, _files(paths)))
+    return time.time_ns() - newest > SETTLED_SECONDS * 1e9
+
+
+def _recall(memory: Path) -> str:
+    """The remembered fingerprint, or nothing where there is none that can be one."""
+    with contextlib.suppress(OSError, ValueError):
+        remembered = memory.read_text(encoding="ascii")
+        return remembered if len(bytes.fromhex(remembered)) == hashlib.sha256().digest_size else ""
+    return ""
 
 
 def _locate(resource: Resource, homes: tuple[Path, ...], attempts: list[Attempt]) -> Located | None:
@@ -137,27 +175,40 @@ def _locate(resource: Resource, homes: tuple[Path, ...], attempts: list[Attempt]
 
 def _fetch(resource: Resource, provider: Provider, homes: tuple[Path, ...], home: Path, progress: Progress) -> None:
     layout = resource.layout(provider.layout)
-    work = Path(tempfile.mkdtemp(prefix=f"{PARTIAL}{resource.name}-", dir=home))
+    with writing_errors(home):
+        work = Path(tempfile.mkdtemp(prefix=f"{PARTIAL}{resource.name}-", dir=home))
     try:
-        archives = []
-        for number, source in enumerate(provider.sources):
-            folder = work / f"fetched-{number}"
-            folder.mkdir()
-            archives.append(source.fetch(Errand(folder, homes, progress)))
-        built = work / "built"
-        built.mkdir()
-        progress.start(f"unpacking {resource.name}", None)
-        try:
-            provider.build(tuple(archives), built)
-        finally:
-            progress.finish()
+        with disk_errors(home):
+            built = _build(resource, provider, Errand(work, homes, progress))
         paths = layout.find(built)
         if not paths or not is_genuine(layout, paths):
             raise SourceFailure("its content is not the published one (checksum)")
-        for path in paths:
-            _move_into_place(path, home / path.relative_to(built))
+        with writing_errors(home):
+            for path in paths:
+                _move_into_place(path, home / path.relative_to(built))
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _build(resource: Resource, provider: Provider, errand: Errand) -> Path:
+    """The folder with the layout's files, made from what the provider's sources supplied."""
+    archives = []
+    for number, source in enumerate(provider.sources):
+        folder = errand.folder / f"fetched-{number}"
+        folder.mkdir()
+        archives.append(source.fetch(replace(errand, folder=folder)))
+    built = errand.folder / "built"
+    built.mkdir()
+    errand.progress.start(f"unpacking {resource.name}", None)
+    try:
+        provider.build(tuple(archives), built)
+    except UNREADABLE as problem:
+        if is_disk_failure(problem):
+            raise
+        raise SourceFailure(f"{archives[0].name} cannot be read ({problem or type(problem).__name__})") from problem
+    finally:
+        errand.progress.finish()
+    return built
 
 
 def _move_into_place(path: Path, target: Path) -> None:

@@ -41,11 +41,16 @@ class Review:
 
 
 def fingerprint(paths: tuple[Path, ...]) -> str:
-    """The SHA-256 of both splits as multisets of (label, text): independent of order, ids and packing."""
+    """The SHA-256 of both splits as multisets of (label, text): independent of order, ids and packing.
+
+    Train rows must have ids, though: a copy without them gives no fair dev set, and is not the real thing.
+    """
     whole = hashlib.sha256()
     for split, path in zip(SPLITS, paths, strict=True):
         with gzip.open(path, "rt", encoding="utf-8") as stream:
             rows = [json.loads(line) for line in stream]
+        if split == "train" and not all(isinstance(row["id"], int) for row in rows):
+            raise ValueError("train reviews without ids")
         whole.update(_multiset_digest(split, ((row["label"], row["text"]) for row in rows)))
     return whole.hexdigest()
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import lzma
 import shutil
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from sgbt.resources.sources import SourceFailure
+
+UNREADABLE = (
+    *(OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError),
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
+"""What reading a file raises when it is not what its name says: cut short, damaged, or another thing altogether."""
 
 
 @contextmanager

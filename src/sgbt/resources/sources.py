@@ -6,18 +6,18 @@ internet goes on to the next source within seconds.
 
 from __future__ import annotations
 
+import http.client
 import shutil
 import socket
 import subprocess
 import sys
-import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from sgbt.files import sha256_of
+from sgbt.files import is_disk_failure, sha256_of
 from sgbt.resources.progress import Progress
 
 CONNECT_SECONDS = 4.0
@@ -78,8 +78,10 @@ class WebAddress:
                     stream.write(block)
                     received += len(block)
                     errand.progress.advance(len(block))
-        except (urllib.error.URLError, OSError) as problem:
-            reason = getattr(problem, "reason", None) or problem
+        except (OSError, http.client.HTTPException, ValueError) as problem:
+            if is_disk_failure(problem):
+                raise
+            reason = getattr(problem, "reason", None) or str(problem) or type(problem).__name__
             raise SourceFailure(f"no answer from {self.title} ({reason})") from problem
         finally:
             errand.progress.finish()
@@ -176,7 +178,13 @@ def _run(command: list[str], errand: Errand, task: str, size: int) -> None:
     errand.progress.start(f"{task} ({size / 1e6:.0f} MB)", None)
     try:
         done = subprocess.run(
-            command, cwd=errand.folder, capture_output=True, text=True, timeout=PACKAGE_SECONDS, check=False
+            command,
+            cwd=errand.folder,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=PACKAGE_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise SourceFailure(f"{command[0]} did not finish ({problem})") from problem

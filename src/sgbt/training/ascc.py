@@ -18,7 +18,7 @@ from torch import Tensor
 
 from sgbt.models import Model
 from sgbt.training.mixtures import mixed_logits, word_vectors
-from sgbt.training.objective import Objective, Parts, Reference, Step
+from sgbt.training.objective import Objective, Parts, Reference, Step, check_range
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,12 @@ class ASCC(Objective):
     sparsity: float = 15.0
     inner_steps: int = 10
     inner_rate: float = 10.0
+
+    def __post_init__(self) -> None:
+        check_range("divergence", self.divergence, 0)
+        check_range("sparsity", self.sparsity, 0)
+        check_range("inner_steps", self.inner_steps, 1)
+        check_range("inner_rate", self.inner_rate, 0)
 
     def parts(self, model: Model, step: Step, reference: Reference) -> Parts:
         """Cross-entropy, and the divergence at the adversary's mixture."""
@@ -50,13 +56,13 @@ class ASCC(Objective):
         Target, vectors and weights are detached: the ascent looks for a point, and only the loss taken at that point
         trains the model.
         """
-        allowed = step.choices.allowed
+        allowed, words = step.choices.allowed, step.mask.sum().clamp(min=1)
         target, fixed = clean.detach(), vectors.detach()
         free = torch.zeros(allowed.shape, device=fixed.device, dtype=fixed.dtype).normal_(std=0.1).requires_grad_()
         ascent = torch.optim.Adam([free], lr=self.inner_rate, maximize=True)
         for _ in range(self.inner_steps):
             mixture = _mixture(free, allowed)
-            entropy = -(mixture * mixture.clamp(min=1e-12).log()).sum(dim=-1)[step.mask].mean()
+            entropy = -(mixture * mixture.clamp(min=1e-12).log()).sum(dim=-1)[step.mask].sum() / words
             goal = _divergence(target, mixed_logits(model, step, fixed, mixture)) - self.sparsity * entropy
             (free.grad,) = torch.autograd.grad(goal, [free])
             ascent.step()

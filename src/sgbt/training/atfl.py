@@ -19,7 +19,7 @@ from torch import Tensor
 
 from sgbt.models import Model, TwoChannel
 from sgbt.training.mixtures import word_vectors
-from sgbt.training.objective import Objective, Parts, Reference, Step
+from sgbt.training.objective import Objective, Parts, Reference, Step, check_range
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,12 @@ class ATFL(Objective):
     replaced: float = 0.25
     rounds: int = 2
 
+    def __post_init__(self) -> None:
+        check_range("adversarial", self.adversarial, 0, 1)
+        check_range("pairing", self.pairing, 0)
+        check_range("replaced", self.replaced, 0, 1)
+        check_range("rounds", self.rounds, 1)
+
     def parts(self, model: Model, step: Step, reference: Reference) -> Parts:
         """Cross-entropy of clean and attacked texts, and the distance between their logits."""
         clean = model(step.ids, step.mask)
@@ -47,21 +53,25 @@ class ATFL(Objective):
     def attacked(self, model: Model, step: Step) -> Tensor:
         """The ids of the batch after replacing the words that the gradient likes best.
 
-        The attack looks for texts, so nothing it computes is trained: vectors are detached.
+        A text of n words has at most the ceiling of n x `replaced` of them replaced; after round r of R, r/R of those.
+        A word that was replaced may be replaced again. The attack looks for texts, so nothing it computes is trained:
+        vectors are detached.
         """
         choices, fixed = step.choices, word_vectors(model, step).detach()
         assert not isinstance(model, TwoChannel)
         chosen = torch.zeros_like(step.ids)  # slot 0 is the word itself
-        budget = (step.mask.sum(dim=1) * self.replaced / self.rounds).ceil().long()
-        for _ in range(self.rounds):
+        budget = (step.mask.sum(dim=1) * self.replaced).ceil()
+        for number in range(1, self.rounds + 1):
             current = _pick(fixed, chosen).requires_grad_()
             loss = F.cross_entropy(model.from_vectors(current, step.mask), step.labels, reduction="sum")
             (gradient,) = torch.autograd.grad(loss, [current])
             gain = torch.einsum("twcd,twd->twc", fixed, gradient) - (current * gradient).sum(dim=-1, keepdim=True)
             best, slot = gain.detach().masked_fill(~choices.allowed, -torch.inf).max(dim=-1)
             best = best.masked_fill(~step.mask, -torch.inf)
-            rank = best.argsort(dim=1, descending=True).argsort(dim=1)
-            chosen = torch.where((rank < budget.unsqueeze(1)) & (best > 0), slot, chosen)
+            changed = chosen > 0
+            left = (budget * number / self.rounds).ceil() - changed.sum(dim=1)
+            rank = best.masked_fill(changed, -torch.inf).argsort(dim=1, descending=True).argsort(dim=1)
+            chosen = torch.where((changed | (rank < left.unsqueeze(1))) & (best > 0), slot, chosen)
         return choices.ids.gather(2, chosen.unsqueeze(-1)).squeeze(-1)
 
 

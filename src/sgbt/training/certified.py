@@ -17,8 +17,8 @@ from sgbt.lexicon.codes import code_matrix, invariant_codes
 from sgbt.models import BiLSTM, Model, TextCNN, TwoChannel, WordEmbedding
 from sgbt.training.closeness import KINDS, closeness
 from sgbt.training.ibp import IBP
-from sgbt.training.objective import Corpus, Parts, Reference, Step
-from sgbt.training.penalties import Normaliser
+from sgbt.training.objective import Corpus, Parts, Reference, Step, check_range
+from sgbt.training.penalties import PENALTIES, Normaliser
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Certified(IBP):
     """IBP + beta L_GBM + gamma L_SGBT + substitutes drawn together (+ a code channel)."""
 
     name: ClassVar[str] = "certified"
+    of_weights_alone: ClassVar[frozenset[str]] = PENALTIES
 
     beta: float = 0.01
     gamma: float = 0.01
@@ -40,6 +41,8 @@ class Certified(IBP):
         if self.closeness not in KINDS:
             raise TrainingError(wanted=f"one of {', '.join(KINDS)}", got=repr(self.closeness), where="closeness")
         self.normaliser  # noqa: B018 - building it checks the options
+        for option in ("beta", "gamma", "drawn_together"):
+            check_range(option, getattr(self, option), 0)
 
     @property
     def normaliser(self) -> Normaliser:
@@ -53,16 +56,19 @@ class Certified(IBP):
         assert corpus.table is not None
         codes = invariant_codes(corpus.vocabulary, corpus.table, corpus.counts)
         weights = np.array([0, 0, *(corpus.counts.get(word, 0) for word in corpus.vocabulary.words)], dtype=float)
-        matrix = code_matrix(model.embedding.weight.detach().numpy(), codes, weights)
+        matrix = code_matrix(model.embedding.weight.detach().cpu().numpy(), codes, weights)
         matrix[0] = 0
         embedding = WordEmbedding(torch.from_numpy(matrix), trainable=True, codes=torch.from_numpy(codes))
+        channel: TextCNN | BiLSTM
         if isinstance(model, TextCNN):
-            return TwoChannel(model, TextCNN(embedding, model.config, trainable_embedding=True, projection=None))
-        return TwoChannel(model, BiLSTM(embedding, model.config, trainable_embedding=True, projection=None))
+            channel = TextCNN(embedding, model.config, trainable_embedding=True, projection=None)
+        else:
+            channel = BiLSTM(embedding, model.config, trainable_embedding=True, projection=None)
+        return TwoChannel(model, channel.to(model.embedding.weight.device))
 
     def start(self, model: Model, step: Step | None = None) -> dict[str, float]:
         """The penalties' totals at initialisation."""
-        return self.normaliser.start(model, step)
+        return self.normaliser.start(model, step, curved=bool(self.gamma))
 
     def parts(self, model: Model, step: Step, reference: Reference) -> Parts:
         """All parts that are switched on."""
@@ -70,6 +76,6 @@ class Certified(IBP):
         if self.beta or self.gamma:
             parts |= self.normaliser.parts(model, step, reference, beta=self.beta, gamma=self.gamma)
         channel = model.words if isinstance(model, TwoChannel) else model
-        if self.drawn_together and (channel.config.trainable_embedding or channel.config.projection):
+        if self.drawn_together and (channel.embedding.weight.requires_grad or channel.embedding.projection):
             parts["drawn_together"] = self.drawn_together * closeness(model, step, self.closeness)
         return parts

@@ -61,6 +61,10 @@ def load_checkpoint(
         with safetensors.safe_open(path, framework="pt") as stream:
             progress = Progress(**json.loads(stream.metadata()["progress"]))
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+        parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}}
+        for name, tensor in tensors.items():
+            kind, rest = name.split("/", 1)
+            parts[kind][rest] = tensor
     except (safetensors.SafetensorError, OSError, KeyError, TypeError, ValueError) as problem:
         raise TrainingError(
             wanted="a checkpoint that sgbt wrote",
@@ -75,10 +79,6 @@ def load_checkpoint(
             where=str(path),
             remedy="choose another --out, or delete that folder",
         )
-    parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}}
-    for name, tensor in tensors.items():
-        kind, rest = name.split("/", 1)
-        parts[kind][rest] = tensor
     model.load_state_dict(parts["model"], strict=False)  # frozen weights are not in a checkpoint
     state: dict[int, dict[str, Tensor]] = {}
     for name, tensor in parts["optimiser"].items():

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sgbt.models import Model
-from sgbt.training.objective import Objective, Parts, Reference, Step
-from sgbt.training.penalties import Normaliser
+from sgbt.training.objective import Objective, Parts, Reference, Step, check_range
+from sgbt.training.penalties import PENALTIES, Normaliser
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class GBM(Objective):
     """Bouri et al. 2025: + beta L_GBM, the sum of first-order growth bounds."""
 
     name: ClassVar[str] = "gbm"
+    of_weights_alone: ClassVar[frozenset[str]] = PENALTIES
 
     beta: float = 0.1
     normalisation: str = "initial"
@@ -26,6 +27,8 @@ class GBM(Objective):
 
     def __post_init__(self) -> None:
         self.normaliser  # noqa: B018 - building it checks the options
+        for option, weight in self.weights.items():
+            check_range(option, weight, 0.0)
 
     @property
     def normaliser(self) -> Normaliser:
@@ -39,7 +42,7 @@ class GBM(Objective):
 
     def start(self, model: Model, step: Step | None = None) -> dict[str, float]:
         """The totals at initialisation, or what else they are divided by."""
-        return self.normaliser.start(model, step)
+        return self.normaliser.start(model, step, curved=bool(self.weights["gamma"]))
 
     def parts(self, model: Model, step: Step, reference: Reference) -> Parts:
         """Cross-entropy and the penalties."""

@@ -15,9 +15,8 @@ from typing import ClassVar
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.errors import TrainingError
 from sgbt.models import Model, worst_case_logits
-from sgbt.training.objective import Objective, Parts, Reference, Step
+from sgbt.training.objective import Objective, Parts, Reference, Step, check_range
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,10 @@ class IBP(Objective):
     warm_up_epochs: float = 0.0
 
     def __post_init__(self) -> None:
-        for what, value in (("kappa", self.kappa), ("epsilon", self.epsilon)):
-            if not 0 <= value <= 1:
-                raise TrainingError(wanted=f"{what} from 0 to 1", got=str(value))
+        check_range("kappa", self.kappa, 0, 1)
+        check_range("epsilon", self.epsilon, 0, 1)
+        check_range("ramp_epochs", self.ramp_epochs, 0)
+        check_range("warm_up_epochs", self.warm_up_epochs, 0)
 
     def ramp(self, epoch: float) -> float:
         """How far the schedules have come: zero while warming up, then in a straight line to one."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sgbt.errors import TrainingError
 from sgbt.files import atomic_write
 
 FILE = "log.jsonl"
@@ -39,8 +41,19 @@ class RunLog:
     def flush(self) -> None:
         """Append what is new to the file."""
         if self.folder and self._unwritten:
-            with (self.folder / FILE).open("a", encoding="utf-8") as stream:
-                stream.write("".join(json.dumps(row) + "\n" for row in self.rows[-self._unwritten :]))
+            path = self.folder / FILE
+            try:
+                with path.open("a", encoding="utf-8") as stream:
+                    stream.write("".join(json.dumps(row) + "\n" for row in self.rows[-self._unwritten :]))
+                    stream.flush()
+                    os.fsync(stream.fileno())  # before the checkpoint that counts on these rows
+            except OSError as problem:
+                raise TrainingError(
+                    wanted="to write the log",
+                    got=(problem.strerror or str(problem)).lower(),
+                    where=str(path),
+                    remedy="make room and run the same command again: it goes on from the last checkpoint",
+                ) from problem
         self._unwritten = 0
 
 

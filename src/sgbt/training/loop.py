@@ -2,7 +2,7 @@
 
 All randomness of a step (dropout, an inner adversary) is drawn from a generator seeded with (seed, epoch, step), and
 the order of batches from (seed, epoch). So a run that was killed and resumed ends with the same weights as one that was
-not.
+not. Several processes (`parallel`) each take a share of every batch, and draw their own randomness.
 """
 
 from __future__ import annotations
@@ -11,83 +11,78 @@ import contextlib
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sgbt.data import RaggedIds, batches
 from sgbt.errors import TrainingError
-from sgbt.lexicon import UNKNOWN, SubstitutionIndex
-from sgbt.models import Model, worst_case_logits
+from sgbt.models import AnyModel, LinearBag, worst_case_logits
 from sgbt.training.checkpoint import Progress, load_checkpoint, save_checkpoint, trained_tensors
 from sgbt.training.config import TrainingConfig
+from sgbt.training.listener import Listener, Listeners
 from sgbt.training.log import RunLog
 from sgbt.training.objective import Objective, Parts, Step
+from sgbt.training.parallel import Processes
+from sgbt.training.steps import Examples, Share, mixed, steps_of
 
-
-class Listener(Protocol):
-    """Who hears how training goes."""
-
-    def epoch(self, number: int, of: int, steps: int) -> None:
-        """An epoch begins."""
-
-    def step(self, number: int, parts: dict[str, float], accuracy: float, examples: int) -> None:
-        """A step was taken."""
-
-    def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
-        """An epoch ended with these scores on dev."""
-
-
-class Unheard:
-    """The listener that says nothing."""
-
-    def epoch(self, number: int, of: int, steps: int) -> None:
-        """Say nothing."""
-
-    def step(self, number: int, parts: dict[str, float], accuracy: float, examples: int) -> None:
-        """Say nothing."""
-
-    def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
-        """Say nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """Texts with their labels, as rows of the substitution index, or as vocabulary ids where there is none.
-
-    A row beyond the vocabulary is a word that only the table knows: the model reads it as unknown, but its substitutes
-    count all the same.
-    """
-
-    rows: RaggedIds
-    labels: np.ndarray
-    vocabulary_size: int
-    substitutions: SubstitutionIndex | None
+SCORED_AT_ONCE = 256
 
 
 class Loss(nn.Module):
     """Model and objective as one module, so that a data-parallel wrapper sees everything that has a gradient."""
 
-    def __init__(self, model: Model, objective: Objective) -> None:
+    def __init__(self, model: AnyModel, objective: Objective) -> None:
         super().__init__()
         self.model = model
         self.objective = objective
         self.reference: dict[str, float] = {}
 
+    def start(self, step: Step) -> dict[str, float]:
+        """What the objective fixes before the first step."""
+        assert not isinstance(self.model, LinearBag), "a linear model has a loss of its own"
+        return self.objective.start(self.model, step)
+
     def forward(self, step: Step) -> Parts:
-        """The loss parts of one batch."""
-        return self.objective.parts(self.model, step, self.reference)
+        """The loss parts of one batch, or of a share of it, weighed so that all shares average to the batch's."""
+        assert not isinstance(self.model, LinearBag), "a linear model has a loss of its own"
+        parts = self.objective.parts(self.model, step, self.reference)
+        if step.weight == 1:
+            return parts
+        whole = self.objective.of_weights_alone
+        return {name: part if name in whole else step.weight * part for name, part in parts.items()}
+
+
+@dataclass
+class Going:
+    """What changes while a run goes on."""
+
+    loss: Loss
+    stepped: nn.Module
+    """The loss, or what averages its gradients over processes."""
+    optimiser: torch.optim.Optimizer
+    progress: Progress
+    best: dict[str, Tensor]
+    log: RunLog
+    saved: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One step in figures: the loss parts and accuracy of the whole batch, and whether a checkpoint is due."""
+
+    parts: dict[str, float]
+    accuracy: float
+    texts: int
+    due: bool
 
 
 @dataclass
 class Trainer:
     """One run of one objective on one model."""
 
-    model: Model
+    model: AnyModel
     objective: Objective
     config: TrainingConfig
     seed: int
@@ -96,155 +91,186 @@ class Trainer:
     folder: Path | None
     settings: str
     listener: Listener
+    processes: Processes = field(default_factory=Processes)
 
     def run(self) -> RunLog:
         """Train to the end, or go on from the checkpoint; the model has the best epoch's weights afterwards."""
-        loss = Loss(self.model, self.objective)
-        trainable = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        optimiser = torch.optim.Adam(trainable, lr=self.config.learning_rate, weight_decay=self.config.weight_decay)
+        if not self.processes.first:
+            self.listener = Listeners()
         with _denormals_flushed():
-            restored = load_checkpoint(self.folder, self.settings, self.model, optimiser) if self.folder else None
-            if restored:
-                progress, best = restored
-            else:
-                progress, best = Progress(self.settings), trained_tensors(self.model)
-                first = next(iter(self._batches(0)))
-                progress.reference = self.objective.start(self.model, first)
-            loss.reference = progress.reference
-            log = RunLog.resume(self.folder, epoch=progress.epoch, step=progress.step)
-            while not progress.finished:
-                best = self._epoch(loss, optimiser, progress, best, log)
-        self.model.load_state_dict(best, strict=False)
-        return log
+            going = self._begin()
+            while not going.progress.finished:
+                self._epoch(going)
+        self.model.load_state_dict(going.best, strict=False)
+        return going.log
 
-    def _epoch(
-        self,
-        loss: Loss,
-        optimiser: torch.optim.Optimizer,
-        progress: Progress,
-        best: dict[str, Tensor],
-        log: RunLog,
-    ) -> dict[str, Tensor]:
-        epoch, steps = progress.epoch, self.steps_per_epoch
-        self.listener.epoch(epoch, self.config.epochs, steps)
-        saved = time.monotonic()
-        for number, step in enumerate(self._batches(epoch)):
-            if number < progress.step:
-                continue
-            torch.manual_seed(_mixed(self.seed, epoch, number))
-            parts, accuracy = self._step(loss, optimiser, step, epoch, number)
-            log.add(epoch=epoch, step=number, parts=parts, accuracy=accuracy, texts=len(step.labels))
-            self.listener.step(number, parts, accuracy, len(step.labels))
+    def _begin(self) -> Going:
+        loss = self._loss()
+        rate, decay = self.config.learning_rate, self.config.weight_decay
+        optimiser = torch.optim.Adam(self._trainable, lr=rate, weight_decay=decay)
+        restored = self._restore(optimiser)
+        if restored:
+            progress, best = restored
+        else:
+            progress, best = Progress(self.settings), trained_tensors(self.model)
+            progress.reference = loss.start(next(self._batches(0, Share())))
+        loss.reference = progress.reference
+        resumed = self.processes.told(lambda: RunLog.resume(self.folder, epoch=progress.epoch, step=progress.step).rows)
+        log = RunLog(self.folder if self.processes.first else None, resumed)
+        return Going(loss, self.processes.wrapped(loss), optimiser, progress, best, log)
+
+    def _loss(self) -> Loss:
+        return Loss(self.model, self.objective)
+
+    def _restore(self, optimiser: torch.optim.Optimizer) -> tuple[Progress, dict[str, Tensor]] | None:
+        folder = self.folder
+        if folder is None:
+            return None
+        restored = self.processes.told(lambda: load_checkpoint(folder, self.settings, self.model, optimiser))
+        if restored and self.processes.size > 1:  # the others take over what the first has read
+            weights, state = self.processes.told(lambda: (trained_tensors(self.model), optimiser.state_dict()))
+            self.model.load_state_dict(weights, strict=False)
+            optimiser.load_state_dict(state)
+        return restored
+
+    def _epoch(self, going: Going) -> None:
+        progress, log, epoch = going.progress, going.log, going.progress.epoch
+        self.listener.epoch(epoch, self.config.epochs, self.steps_per_epoch)
+        own = Share(self.processes.rank, self.processes.size)
+        for number, step in enumerate(self._batches(epoch, own, progress.step), start=progress.step):
+            torch.manual_seed(mixed(self.seed, epoch, number, self.processes.rank))
+            try:
+                taken = self._step(going, step, epoch, number)
+            except TrainingError:
+                self._save(going)  # the weights are those before the step: the last good ones
+                raise
+            log.add(epoch=epoch, step=number, parts=taken.parts, accuracy=taken.accuracy, texts=taken.texts)
+            self.listener.step(number, taken.parts, taken.accuracy, taken.texts)
             progress.step = number + 1
-            if time.monotonic() - saved > self.config.checkpoint_seconds:
-                self._save(progress, optimiser, best, log)
-                saved = time.monotonic()
+            if taken.due:
+                self._save(going)
+        self._close(going)
+
+    def _close(self, going: Going) -> None:
+        """Score the epoch that was finished, keep its weights if they are the best, and decide whether to go on."""
+        progress, epoch = going.progress, going.progress.epoch
         scores = self.scores()
-        better = self.objective.ready(epoch + 1) and scores["score"] > progress.best_score
+        last = epoch + 1 >= self.config.epochs
+        candidate = self.objective.ready(epoch + 1) or (last and progress.best_epoch < 0)
+        better = candidate and (not scores or scores["score"] > progress.best_score)
         if better:
-            progress.best_score, progress.best_epoch, best = scores["score"], epoch, trained_tensors(self.model)
-        log.add(epoch=epoch, step=steps, dev=scores, best=better)
+            progress.best_score, progress.best_epoch = scores.get("score", -1.0), epoch
+            going.best = trained_tensors(self.model)
+        going.log.add(epoch=epoch, step=self.steps_per_epoch, dev=scores, best=better)
         self.listener.scores(epoch, scores, better)
         progress.epoch, progress.step = epoch + 1, 0
         waited = epoch - progress.best_epoch if progress.best_epoch >= 0 else 0
-        progress.finished = progress.epoch >= self.config.epochs or waited >= self.config.patience
-        self._save(progress, optimiser, best, log)
-        return best
+        progress.finished = last or waited >= self.config.patience
+        self._save(going)
 
-    def _step(
-        self, loss: Loss, optimiser: torch.optim.Optimizer, step: Step, epoch: int, number: int
-    ) -> tuple[dict[str, float], float]:
+    def _step(self, going: Going, step: Step, epoch: int, number: int) -> Taken:
         self.model.train()
-        optimiser.zero_grad(set_to_none=True)
+        going.optimiser.zero_grad(set_to_none=True)
         hits: list[Tensor] = []
         with _watched(self.model, hits):
-            parts = loss(step)
-        figures = {name: float(part.detach()) for name, part in parts.items()}
-        for name, figure in figures.items():
+            parts = going.stepped(step)
+        taken = self._figures(going, step, parts, hits)
+        place = f"epoch {epoch + 1}, step {number + 1}"
+        for name, figure in taken.parts.items():
             if not math.isfinite(figure):
-                raise TrainingError(
-                    wanted="a finite loss",
-                    got=f"{figure} in the part {name}",
-                    where=f"epoch {epoch + 1}, step {number + 1}",
-                    remedy="the last good weights are kept; lower the learning rate or that part's weight",
-                )
+                raise _not_finite(f"{figure} in the part {name}", place)
         torch.stack(list(parts.values())).sum().backward()
-        trainable = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        nn.utils.clip_grad_norm_(trainable, self.config.clip)
-        optimiser.step()
-        accuracy = float((hits[0].argmax(dim=1) == step.labels).float().mean()) if hits else math.nan
-        return figures, accuracy
+        norm = float(nn.utils.clip_grad_norm_(self._trainable, self.config.clip))
+        if not math.isfinite(norm):
+            raise _not_finite(f"a gradient of size {norm} {self._culprit(going.loss, step)}", place)
+        going.optimiser.step()
+        return taken
+
+    def _figures(self, going: Going, step: Step, parts: Parts, hits: list[Tensor]) -> Taken:
+        """The figures of the whole batch, from every process's share of it."""
+        texts = len(step.labels) if step.weight else 0
+        right = float((hits[0].argmax(dim=1) == step.labels).sum()) if hits and texts else 0.0
+        due = self.processes.first and time.monotonic() - going.saved > self.config.checkpoint_seconds
+        own = [float(part.detach()) / self.processes.size for part in parts.values()]
+        *whole, right, texts, due = self.processes.sum(
+            torch.tensor([*own, right, texts, due], dtype=torch.float64)
+        ).tolist()
+        accuracy = right / texts if hits else math.nan
+        return Taken(dict(zip(parts, whole, strict=True)), accuracy, int(texts), bool(due))
+
+    def _culprit(self, loss: Loss, step: Step) -> str:
+        """Which part has a gradient that is not finite, looked for only once something went wrong."""
+        for name, part in loss(step).items():
+            found = torch.autograd.grad(part, self._trainable, retain_graph=True, allow_unused=True)
+            if not all(bool(gradient.isfinite().all()) for gradient in found if gradient is not None):
+                return f"in the part {name}"
+        return "in the sum of the parts"
+
+    @property
+    def _trainable(self) -> list[nn.Parameter]:
+        return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
 
     @property
     def steps_per_epoch(self) -> int:
         """Batches of one epoch."""
-        return math.ceil(len(self.train.rows) / self.config.batch_size)
+        return math.ceil(len(self.train) / self.config.batch_size)
 
-    def _batches(self, epoch: int) -> Iterator[Step]:
-        yield from _steps(
+    def _batches(self, epoch: int, share: Share, skipped: int = 0) -> Iterator[Step]:
+        return steps_of(
             self.train,
-            self.config.batch_size,
-            _mixed(self.seed, epoch),
-            self.objective,
-            epoch,
-            self.steps_per_epoch,
-            self.device,
+            size=self.config.batch_size,
+            device=self.processes.device,
+            substitutes=self.objective.needs_substitutions,
+            seed=mixed(self.seed, epoch),
+            epoch=epoch,
+            skipped=skipped,
+            share=share,
         )
-
-    @property
-    def device(self) -> torch.device:
-        """Where the model is."""
-        return next(self.model.parameters()).device
 
     @torch.no_grad()
     def scores(self) -> dict[str, float]:
-        """Accuracy on dev and, for objectives that certify, the share that interval propagation proves."""
+        """Accuracy on dev and, for objectives that certify, the share that interval propagation proves.
+
+        Without dev texts there are no scores; every epoch then counts as better than the one before.
+        """
         self.model.eval()
-        right = proven = 0
-        for step in _steps(self.dev, 256, None, self.objective, 0, 1, self.device):
-            hit = self.model(step.ids, step.mask).argmax(dim=1) == step.labels
-            right += int(hit.sum())
-            if self.objective.certifies:
+        counts = torch.zeros(2, dtype=torch.float64)
+        certifies = self.objective.certifies
+        steps = steps_of(self.dev, size=SCORED_AT_ONCE, device=self.processes.device, substitutes=certifies)
+        for number, step in enumerate(steps):
+            if number % self.processes.size != self.processes.rank:
+                continue
+            counts[0] += int((self.model(step.ids, step.mask).argmax(dim=1) == step.labels).sum())
+            if certifies:
                 choices = step.choices
                 worst = worst_case_logits(self.model, choices.ids, choices.allowed, step.mask, step.labels)
                 others = worst.scatter(1, step.labels.unsqueeze(1), -torch.inf)
-                proven += int((others.amax(dim=1) < 0).sum())
-        total = max(len(self.dev.rows), 1)
-        scores = {"accuracy": right / total, "score": right / total}
-        if self.objective.certifies:
-            scores |= {"certified": proven / total, "score": proven / total}
-        return scores
+                counts[1] += int((others.amax(dim=1) < 0).sum())
+        if not len(self.dev):
+            return {}
+        right, proven = (self.processes.sum(counts) / len(self.dev)).tolist()
+        if certifies:
+            return {"accuracy": right, "certified": proven, "score": proven}
+        return {"accuracy": right, "score": right}
 
-    def _save(self, progress: Progress, optimiser: torch.optim.Optimizer, best: dict[str, Tensor], log: RunLog) -> None:
-        if self.folder:
-            log.flush()
-            save_checkpoint(self.folder, progress, self.model, optimiser, best)
+    def _save(self, going: Going) -> None:
+        folder = self.folder
+        if folder is not None:
+            self.processes.told(lambda: self._written(going, folder))
+        going.saved = time.monotonic()
 
-
-def _steps(
-    examples: Examples,
-    size: int,
-    seed: int | None,
-    objective: Objective,
-    epoch: int,
-    steps: int,
-    device: torch.device,
-) -> Iterator[Step]:
-    labels = torch.from_numpy(examples.labels)
-    index = examples.substitutions if objective.needs_substitutions else None
-    for number, batch in enumerate(batches(examples.rows, size=size, seed=seed)):
-        yield Step(
-            ids=batch.ids.masked_fill(batch.ids >= examples.vocabulary_size, UNKNOWN).to(device),
-            mask=batch.mask.to(device),
-            labels=labels[batch.rows].to(device),
-            substitutions=index.for_rows(batch.ids).to(device) if index is not None else None,
-            epoch=epoch + number / steps,
-        )
+    def _written(self, going: Going, folder: Path) -> None:
+        going.log.flush()
+        save_checkpoint(folder, going.progress, self.model, going.optimiser, going.best)
 
 
-def _mixed(*numbers: int) -> int:
-    """One seed from several numbers."""
-    return int(np.random.SeedSequence(list(numbers)).generate_state(1, np.uint64)[0] >> 1)
+def _not_finite(got: str, where: str) -> TrainingError:
+    return TrainingError(
+        wanted="a finite loss",
+        got=got,
+        where=where,
+        remedy="the last good weights are kept; lower the learning rate or that part's weight, with another --out",
+    )
 
 
 @contextlib.contextmanager

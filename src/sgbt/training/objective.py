@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,6 +10,7 @@ from typing import ClassVar
 import torch.nn.functional as F
 from torch import Tensor
 
+from sgbt.errors import TrainingError
 from sgbt.lexicon import Substitutions, SubstitutionTable, Vocabulary
 from sgbt.models import Model
 
@@ -18,13 +20,17 @@ Reference = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One batch and where training stands: `epoch` counts finished epochs, with the fraction of the running one."""
+    """One batch and where training stands: `epoch` counts finished epochs, with the fraction of the running one.
+
+    `weight` is not one only where several processes share a batch unevenly (`steps_of`).
+    """
 
     ids: Tensor
     mask: Tensor
     labels: Tensor
     substitutions: Substitutions | None
     epoch: float
+    weight: float = 1.0
 
     @property
     def choices(self) -> Substitutions:
@@ -54,6 +60,8 @@ class Objective:
     needs_substitutions: ClassVar[bool] = False
     certifies: ClassVar[bool] = False
     """Whether the best epoch is chosen by certified rather than by clean accuracy on dev."""
+    of_weights_alone: ClassVar[frozenset[str]] = frozenset()
+    """The loss parts that depend on the model and not on the batch: processes that share a batch agree on them."""
 
     def prepare(self, model: Model, corpus: Corpus) -> Model:
         """The model to train: the given one, or one with an encoder or a second channel added."""
@@ -70,6 +78,13 @@ class Objective:
     def ready(self, epoch: int) -> bool:
         """Whether the epoch's weights may be chosen as the best: not before schedules have run their course."""
         return True
+
+
+def check_range(name: str, value: float, least: float, greatest: float = math.inf) -> None:
+    """Refuse an option outside its range, by name."""
+    if not least <= value <= greatest:  # refuses NaN as well
+        wanted = f"at least {least:g}" if greatest == math.inf else f"from {least:g} to {greatest:g}"
+        raise TrainingError(wanted=f"{name} {wanted}", got=str(value), where="the objective")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from sgbt.bounds import ConvBounds, LSTMCellBounds, ObservedRange
+from sgbt.bounds.activations import Activation
 from sgbt.bounds.cnn import Pooling
 from sgbt.bounds.domains import Domain
 from sgbt.errors import SgbtWarning, TrainingError
@@ -25,8 +26,11 @@ from sgbt.training.objective import Reference, Step
 
 NORMALISATIONS = ("initial", "entries", "raw")
 DOMAINS = ("proven", "observed")
+PENALTIES = frozenset({"growth", "curvature"})
 TEXT_LENGTH = 512
-"""Words of the text over which a convolution's totals are summed. They grow with it, which normalising takes away."""
+"""Words of the text that totals are about: over which a convolution's are summed, and after which a cell state is
+bounded (|c| <= number of words read). The fixed point that bounds c for ever is of no use over the box of a real
+embedding table: there the forget gate rounds to one, and the bound, 1e17, would have no gradient but to that gate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +46,10 @@ class Totals:
 def totals(model: Model, step: Step | None = None, *, domain: str = "proven") -> Totals:
     """Both totals over all layers of a model.
 
-    `proven`: words anywhere in the box of the embedding table, |h| <= 1 and the invariant box of the cell state; for a
-    convolution, all reals, as in the paper. `observed`: the ranges that the batch of `step` happens to show, as in the
-    paper's predecessor; they may regularise and can never certify.
+    `proven`: words anywhere in the box of the embedding table, |h| <= 1 and what the cell state can reach in
+    `TEXT_LENGTH` words; for a convolution, all reals, as in the paper, so that its bias has no gradient. `observed`:
+    the ranges that the batch of `step` happens to show, as in the paper's predecessor; they may regularise and can
+    never certify.
     """
     sums = [_layer_totals(bounds) for channel in _channels(model) for bounds in _bounds(channel, step, domain)]
     return Totals(
@@ -74,8 +79,10 @@ class Normaliser:
             if value not in allowed:
                 raise TrainingError(wanted=f"one of {', '.join(allowed)}", got=repr(value), where=f"the option {what}")
 
-    def start(self, model: Model, step: Step | None) -> dict[str, float]:
-        """What both totals will be divided by."""
+    def start(self, model: Model, step: Step | None, *, curved: bool = True) -> dict[str, float]:
+        """What both totals will be divided by; `curved` says that the curvature counts."""
+        if curved:
+            _warn_of_kinks(model)
         if self.normalisation == "raw":
             return {"growth": 1.0, "curvature": 1.0}
         with torch.no_grad():
@@ -107,7 +114,7 @@ def _bounds(model: TextCNN | BiLSTM, step: Step | None, domain: str) -> Iterator
         for layer in model.convolutions:
             assert isinstance(layer, nn.Conv1d)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SgbtWarning)  # the objective said so once, at the start
+                warnings.simplefilter("ignore", SgbtWarning)  # `Normaliser.start` said so once
                 yield ConvBounds.of(
                     layer,
                     length=TEXT_LENGTH,
@@ -122,7 +129,19 @@ def _bounds(model: TextCNN | BiLSTM, step: Step | None, domain: str) -> Iterator
             ranges = seen[direction]
             yield LSTMCellBounds.of(lstm, inputs=ranges.inputs, hidden=ranges.hidden, cell_state=ranges.cell)
         else:
-            yield LSTMCellBounds.of(lstm, inputs=box)
+            yield LSTMCellBounds.of(lstm, inputs=box, steps=TEXT_LENGTH)
+
+
+def _warn_of_kinks(model: Model) -> None:
+    for channel in _channels(model):
+        if isinstance(channel, TextCNN) and not Activation.named(channel.config.activation).smooth:
+            name = channel.config.activation
+            warnings.warn(
+                f"{name} has a kink: its curvature bound is zero, so the penalty gamma L_SGBT trains nothing; "
+                "use tanh, or the objective gbm",
+                SgbtWarning,
+                stacklevel=2,
+            )
 
 
 def _layer_totals(bounds: ConvBounds | LSTMCellBounds) -> Totals:

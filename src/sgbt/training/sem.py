@@ -30,5 +30,5 @@ class SEM(Objective):
             raise TrainingError(wanted="a model with one channel", got="two channels", where="the objective sem")
         assert corpus.table is not None
         codes = synonym_codes(corpus.vocabulary, corpus.table, corpus.counts)
-        model.embedding.codes = torch.from_numpy(codes)
+        model.embedding.codes = torch.from_numpy(codes).to(model.embedding.weight.device)
         return model

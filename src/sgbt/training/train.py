@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections import Counter
@@ -16,13 +17,17 @@ from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.errors import TrainingError
 from sgbt.files import make_folder
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
-from sgbt.models import BiLSTM, Model, TextClassifier, TextCNN, save_classifier
+from sgbt.models import AnyModel, BiLSTM, LinearBag, TextClassifier, TextCNN, save_classifier, weights_hash
 from sgbt.models.blueprint import blueprint
 from sgbt.training.config import TrainingConfig, preset_for
+from sgbt.training.linear import LinearTrainer, bag_objective, bag_vocabulary, fit_features
+from sgbt.training.listener import Listener, Listeners
 from sgbt.training.log import RunLog
-from sgbt.training.loop import Examples, Listener, Trainer, Unheard
+from sgbt.training.loop import Trainer
 from sgbt.training.objective import Corpus, Objective, Standard
+from sgbt.training.parallel import Processes, device_named, together
 from sgbt.training.plot import plot_log
+from sgbt.training.steps import Examples
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +46,7 @@ class Run:
 
 
 def train(
-    model: TextCNN | BiLSTM,
+    model: TextCNN | BiLSTM | LinearBag,
     dataset: TextDataset,
     *,
     objective: Objective | None = None,
@@ -51,39 +56,81 @@ def train(
     vocabulary: Vocabulary | None = None,
     out: str | Path | None = None,
     listener: Listener | None = None,
+    device: str | torch.device = "auto",
 ) -> Run:
-    """Train `model` on the train split, choosing the epoch on dev; the test split is never looked at.
+    """Train a copy of `model` on the train split, choosing the epoch on dev; the test split is never looked at.
 
-    Weights are drawn afresh from `seed`: the same seed gives the same result on one machine. The vocabulary is made
-    from train: words that have a vector or are frequent, and all substitutes that have a vector; a model whose
-    embedding was not made of a table of vectors brings its own `vocabulary`. With `out`, the run is written there as it
-    goes, and the same call resumes it after any interruption.
+    Weights are drawn afresh from `seed`: the same seed gives the same result on one machine, and the model that was
+    given stays as it is. The vocabulary is made from train: words that have a vector or are frequent, and all
+    substitutes that have a vector; a model whose embedding was not made of a table of vectors brings its own
+    `vocabulary`. A `LinearBag` needs no vectors: it reads the words that train has `config.rare` times and all words of
+    the table, and is trained by one process on the CPU. With `out`, the run is written there as it goes, and the same
+    call resumes it after any interruption. Launched with torchrun, each process takes its share of every batch, and the
+    first one writes.
     """
+    place = device_named(device)
+    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []), together(place) as processes:
+        return _train(
+            model, dataset, objective, substitutions, seed, config, vocabulary, out, listener or Listeners(), processes
+        )
+
+
+def _train(
+    model: TextCNN | BiLSTM | LinearBag,
+    dataset: TextDataset,
+    objective: Objective | None,
+    substitutions: SubstitutionTable | None,
+    seed: int,
+    config: TrainingConfig | None,
+    vocabulary: Vocabulary | None,
+    out: str | Path | None,
+    listener: Listener,
+    processes: Processes,
+) -> Run:
     objective, tokenizer = objective or Standard(), Tokenizer()
     config = config or preset_for(model.kind, dataset.name)
     if objective.needs_substitutions and substitutions is None:
         raise TrainingError(
             wanted=f"a substitution table for the objective {objective.name}", got="none", remedy="pass substitutions="
         )
+    minimised = bag_objective(objective) if isinstance(model, LinearBag) else objective
+    if isinstance(model, LinearBag) and processes.size > 1:
+        raise TrainingError(wanted="one process for a linear model", got=str(processes.size), remedy="no torchrun")
+    if seed < 0:
+        raise TrainingError(wanted="a seed of at least 0", got=str(seed))
+    if model.config.classes != dataset.classes:
+        raise TrainingError(
+            wanted=f"a model with {dataset.classes} classes", got=str(model.config.classes), where=dataset.name
+        )
     folder = Path(out) if out else None
     if folder:
         make_folder(folder)
     tokens = dataset.train.tokenised(tokenizer)
     counts = tokens.counts()
-    vocabulary = vocabulary or _vocabulary(model, counts, substitutions, config)
+    model = _copy(model)
+    vocabulary = _adopted(model, vocabulary, counts, substitutions, config)
     _fresh(model, seed)
-    prepared = objective.prepare(model, Corpus(vocabulary, counts, substitutions))
     index = SubstitutionIndex.build(substitutions, vocabulary) if substitutions is not None else None
-    trainer = Trainer(
+    examples = [_examples(split, tokenizer, vocabulary, config, index) for split in (dataset.train, dataset.dev)]
+    corpus = Corpus(vocabulary, counts, substitutions)
+    prepared: AnyModel
+    kind: type[Trainer]
+    if isinstance(model, LinearBag):
+        fit_features(model, corpus, examples[0])
+        prepared, kind = model, LinearTrainer
+    else:
+        prepared, kind = objective.prepare(model, corpus).to(processes.device), Trainer
+    trainer = kind(
         model=prepared,
-        objective=objective,
+        objective=minimised,
         config=config,
         seed=seed,
-        train=_examples(dataset.train, tokenizer, vocabulary, config, index),
-        dev=_examples(dataset.dev, tokenizer, vocabulary, config, index),
+        train=examples[0],
+        dev=examples[1],
         folder=folder,
         settings=_settings(prepared, dataset, objective, substitutions, seed, config, vocabulary),
-        listener=listener or Unheard(),
+        listener=listener,
+        processes=processes,
     )
     log = trainer.run()
     classifier = TextClassifier(
@@ -91,23 +138,51 @@ def train(
     )
     run = Run(classifier, log, folder)
     if folder:
-        save_classifier(classifier, folder, training=_note(dataset, objective, seed, config, run.dev))
-        plot_log(log.rows, folder / "training.png")
+        processes.told(lambda: _write(run, folder, _note(dataset, objective, seed, config, run.dev)))
     return run
 
 
-def _vocabulary(
-    model: TextCNN | BiLSTM, counts: Counter[str], table: SubstitutionTable | None, config: TrainingConfig
+def _write(run: Run, folder: Path, note: dict[str, Any]) -> None:
+    save_classifier(run.model, folder, training=note)
+    plot_log(run.log.rows, folder / "training.png")
+
+
+def _adopted(
+    model: TextCNN | BiLSTM | LinearBag,
+    vocabulary: Vocabulary | None,
+    counts: Counter[str],
+    table: SubstitutionTable | None,
+    config: TrainingConfig,
 ) -> Vocabulary:
-    source = model.embedding.source
+    """The vocabulary of the model's embedding: the given one, or that of train."""
+    if isinstance(model, LinearBag):
+        return vocabulary or bag_vocabulary(counts, table, rare=config.rare)
+    source, rows = model.embedding.source, len(model.embedding.weight)
+    if source is None and vocabulary is not None:
+        if len(vocabulary) != rows:
+            raise TrainingError(
+                wanted=f"a vocabulary of {rows} ids, one for each row of the embedding", got=str(len(vocabulary))
+            )
+        return vocabulary
     if source is None:
         raise TrainingError(
             wanted="the vocabulary of the model's embedding", got="none", where="train", remedy="pass vocabulary="
         )
+    if vocabulary is not None:
+        model.embedding.adopt(vocabulary)
+        return vocabulary
     kept = {word: count for word, count in counts.items() if source.row_of(word) is not None or count >= config.rare}
     vocabulary = Vocabulary.build(kept, table=table, vectors=source)
     model.embedding.adopt(vocabulary)
     return vocabulary
+
+
+def _copy(model: TextCNN | BiLSTM | LinearBag) -> TextCNN | BiLSTM | LinearBag:
+    """A model of its own for every run; the table of vectors behind it, which nobody changes, is shared."""
+    if isinstance(model, LinearBag):
+        return copy.deepcopy(model).cpu()
+    source = model.embedding.source
+    return copy.deepcopy(model, {id(source): source})
 
 
 def _fresh(model: nn.Module, seed: int) -> None:
@@ -142,7 +217,7 @@ def _note(
 
 
 def _settings(
-    model: Model,
+    model: AnyModel,
     dataset: TextDataset,
     objective: Objective,
     table: SubstitutionTable | None,
@@ -153,5 +228,6 @@ def _settings(
     """One hash of all that determines the result: a checkpoint is continued only where it agrees."""
     note = _note(dataset, objective, seed, config, {})
     note["config"] = {key: value for key, value in note["config"].items() if key != "checkpoint_seconds"}
-    parts = [note, blueprint(model), vocabulary.hash, table.hash if table else None]
+    del note["dataset"]  # its hash says which one it is, wherever the file lies
+    parts = [note, blueprint(model), weights_hash(model), vocabulary.hash, table.hash if table else None]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,211 @@
+"""TextCNN, asked about many variants of one text.
+
+A filter is affine in each word of its window, so the projections of every word that can occur are found once. A text
+is then sums of them; a one-word change touches k windows of width k, and the greatest of all other windows is known
+from running maxima from both ends (running sums for mean pooling).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from sgbt.attacks.engine import Neighbourhood, Swaps
+from sgbt.models import TextCNN
+from sgbt.models.activations import ACTIVATIONS
+
+Array = NDArray[Any]
+FEW = 4
+"""Up to this many changed positions, greatest values are found directly and not by running maxima."""
+BLOCK = 64
+"""Swaps that are worked on at once, few enough to stay in the processor's cache."""
+
+
+class FastCNN:
+    """A TextCNN over a list of distinct words, for texts of one length.
+
+    The filters of all widths stand side by side, widest first, so that those with a weight for offset l are the first
+    `columns[l]`. A window that does not exist has the value -inf, which no maximum takes.
+    """
+
+    @torch.no_grad()
+    def __init__(self, model: TextCNN, distinct: Array, length: int) -> None:
+        config = model.config
+        self._activation = ACTIVATIONS[config.activation]
+        self._mean = config.pooling == "mean"
+        self._late = not self._mean and self._activation.monotone  # the largest value comes from the largest argument
+        order = sorted(range(len(config.kernel_sizes)), key=lambda layer: -config.kernel_sizes[layer])
+        layers = [layer for layer in model.convolutions if isinstance(layer, nn.Conv1d)]
+        self._sizes = [config.kernel_sizes[layer] for layer in order]
+        self._widest, filters = self._sizes[0], config.filters
+        self._counts = [max(length - size + 1, 1) for size in self._sizes]
+        self._groups = [slice(place * filters, (place + 1) * filters) for place in range(len(order))]
+        self._length, self._padded = length, max(length, self._widest)
+        self._columns = [filters * sum(size > offset for size in self._sizes) for offset in range(self._widest)]
+        vectors = model.embedding(model.embedding.encode(torch.from_numpy(distinct)))
+        weight = torch.cat(
+            [
+                torch.cat(
+                    [layers[layer].weight[:, :, offset] for layer in order if layers[layer].kernel_size[0] > offset]
+                )
+                for offset in range(self._widest)
+            ]
+        )
+        projected = nn.functional.linear(vectors, weight)
+        projected = torch.cat([projected, projected.new_zeros(1, projected.shape[1])])  # the last row is padding
+        parts = projected.split(self._columns, dim=1)
+        self._projected = [part.contiguous().numpy() for part in parts]
+        biases = [layers[layer].bias for layer in order]
+        self._bias = torch.cat([bias for bias in biases if bias is not None]).numpy()
+        head = model.head.weight.unflatten(1, (len(order), filters))[:, order].flatten(1)
+        self._head, self._head_bias = head.t().contiguous().numpy(), model.head.bias.numpy()
+        self._known: list[tuple[Array, Array]] = []  # the first text and the last one, with their windows
+
+    def logits(self, places: Array) -> Array:
+        """Logits [texts, labels] of texts in full."""
+        features = np.empty((len(places), len(self._bias)), self._bias.dtype)
+        for row, text in enumerate(places):
+            values = self._pooled_values(self._windows(self._filled(text)))
+            features[row] = self._pool(values)
+        return self._finish(features)
+
+    def neighbourhood(self, places: Array, swaps: Swaps, new: Array) -> Neighbourhood:
+        """Logits of texts and of one-word changes of them; changes of one text stand together."""
+        features = np.empty((len(places), len(self._bias)), self._bias.dtype)
+        changed = np.empty((len(swaps), len(self._head_bias)), self._bias.dtype)
+        rows_of = dict(_runs(swaps.owners))
+        for owner, text in enumerate(places):
+            filled = self._filled(text)
+            windows = self._windows(filled)
+            values = self._pooled_values(windows)
+            features[owner] = self._pool(values)
+            if (rows := rows_of.get(owner)) is not None:
+                pooled = self._swapped(filled, windows, values, swaps.positions[rows], new[rows])
+                changed[rows] = self._finish(pooled)
+        return Neighbourhood(self._finish(features), changed)
+
+    def _filled(self, text: Array) -> Array:
+        missing = self._padded - len(text)
+        return np.concatenate([text, np.full(missing, -1)]) if missing else text
+
+    def _windows(self, text: Array) -> Array:
+        """Pre-activations [windows, filters]: those of the first text or of the last one, whichever is nearer, with
+        the windows that changed found anew. Nobody writes into them.
+        """
+        if not self._known:
+            self._known.append((text.copy(), self._summed(text, np.arange(self._padded))))
+        differences = [np.flatnonzero(text != known) for known, _ in self._known]
+        nearest = min(range(len(differences)), key=lambda which: len(differences[which]))
+        changed, values = differences[nearest], self._known[nearest][1]
+        if len(changed):
+            touched = np.zeros(self._padded, bool)
+            for offset in range(self._widest):
+                touched[np.maximum(changed - offset, 0)] = True
+            rows = np.flatnonzero(touched)
+            values = values.copy()
+            values[rows] = self._summed(text, rows)
+            self._known[1:] = [(text.copy(), values)]
+        return values
+
+    def _summed(self, text: Array, rows: Array) -> Array:
+        values = np.repeat(self._bias[None], len(rows), axis=0)
+        words = np.concatenate([text, np.full(self._widest, -1)])
+        for offset, columns in enumerate(self._columns):
+            values[:, :columns] += self._projected[offset][words[rows + offset]]
+        for count, group in zip(self._counts, self._groups, strict=True):
+            values[rows >= count, group] = -np.inf
+        return values
+
+    def _pooled_values(self, values: Array) -> Array:
+        """What is pooled: pre-activations where the activation can wait, else activated values."""
+        if self._late:
+            return values
+        activated = self._activate(values)
+        for count, group in zip(self._counts, self._groups, strict=True):
+            activated[count:, group] = 0 if self._mean else -np.inf
+        return activated
+
+    def _pool(self, values: Array) -> Array:
+        return values.sum(axis=0) if self._mean else values.max(axis=0)
+
+    def _swapped(self, text: Array, windows: Array, values: Array, positions: Array, new: Array) -> Array:
+        """Pooled values [swaps, filters] of one-word changes of a text."""
+        at, which = np.unique(positions, return_inverse=True)
+        elsewhere = self._elsewhere(values, at)
+        before = np.full((self._widest, windows.shape[1]), -np.inf, windows.dtype)
+        framed = np.concatenate([before, windows])  # so that a window may start before the text: it does not exist
+        without = [
+            framed[self._widest + at - offset, :columns] - self._projected[offset][text[at]]
+            for offset, columns in enumerate(self._columns)
+        ]
+        pooled = np.empty((len(positions), windows.shape[1]), windows.dtype)
+        for start in range(0, len(positions), BLOCK):
+            rows = slice(start, start + BLOCK)
+            np.take(elsewhere, which[rows], axis=0, out=pooled[rows])
+            for offset, columns in enumerate(self._columns):
+                fresh = without[offset][which[rows]]
+                fresh += self._projected[offset][new[rows]]
+                self._join(pooled[rows, :columns], fresh)
+        return pooled
+
+    def _join(self, pooled: Array, fresh: Array) -> None:
+        """Pool fresh windows into what is pooled already."""
+        if self._late:
+            np.maximum(pooled, fresh, out=pooled)
+        elif self._mean:
+            pooled += np.where(np.isfinite(fresh), self._activate(fresh), 0)
+        else:
+            np.maximum(pooled, np.where(np.isfinite(fresh), self._activate(fresh), -np.inf), out=pooled)
+
+    def _elsewhere(self, values: Array, at: Array) -> Array:
+        """Pooled over the windows that do not hold the word at each of the given positions."""
+        if len(at) <= FEW:
+            return np.stack([self._elsewhere_directly(values, int(place)) for place in at])
+        join = np.add if self._mean else np.maximum
+        nothing = np.full((1, values.shape[1]), 0 if self._mean else -np.inf, values.dtype)
+        until = np.concatenate([nothing, values])  # row j: windows before j
+        after = np.concatenate([values, nothing])  # row j: windows from j on
+        for row in range(len(values)):  # faster than ufunc.accumulate, which goes down one column at a time
+            join(until[row], until[row + 1], out=until[row + 1])
+            join(after[-1 - row], after[-2 - row], out=after[-2 - row])
+        result = after[at + 1]
+        for size, group in zip(self._sizes, self._groups, strict=True):
+            part = result[:, group]
+            join(part, until[(at - size + 1).clip(min=0), group], out=part)
+        return result
+
+    def _elsewhere_directly(self, values: Array, place: int) -> Array:
+        start: float = 0 if self._mean else -np.inf
+        join = np.add if self._mean else np.maximum
+        result = join.reduce(values[place + 1 :], axis=0, initial=start)
+        for size, group in zip(self._sizes, self._groups, strict=True):
+            first = join.reduce(values[: max(place - size + 1, 0), group], axis=0, initial=start)
+            result[group] = join(result[group], first)
+        return result
+
+    def _activate(self, values: Array) -> Array:
+        return self._activation.function(torch.from_numpy(values)).numpy()
+
+    def _finish(self, pooled: Array) -> Array:
+        if self._late:
+            features = self._activate(pooled)
+        elif self._mean:
+            counts = np.repeat(self._counts, self._groups[0].stop).astype(pooled.dtype)
+            features = pooled / counts
+        else:
+            features = pooled
+        logits: Array = features @ self._head + self._head_bias
+        return logits
+
+
+def _runs(owners: Array) -> Iterator[tuple[int, slice]]:
+    """The stretches of equal owners."""
+    edges = np.flatnonzero(np.diff(owners, prepend=-1, append=-2))
+    for start, stop in pairwise(edges):
+        yield int(owners[start]), slice(int(start), int(stop))

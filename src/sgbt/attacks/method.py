@@ -1,0 +1,67 @@
+"""What every attack is: a value with options, and one search."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.space import SearchSpace, State
+from sgbt.errors import AttackError
+
+
+class Attack(Protocol):
+    """A way to look for a text of the space that the victim gives another label."""
+
+    @property
+    def name(self) -> str:
+        """How rows and the command line call it."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The substitution table that its paper used, by its name on the command line."""
+        ...
+
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
+        """A broken text, or None where none was found. All randomness comes from `rng`."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limited:
+    """An attack that may change at most a share of the words that are read; 1 is no limit."""
+
+    source: ClassVar[str] = "counter_fitted"
+    max_changed: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.max_changed <= 1:
+            raise AttackError(
+                wanted="a share of changed words above 0 and up to 1", got=str(self.max_changed), where="max_changed"
+            )
+
+    def most_changes(self, space: SearchSpace) -> int:
+        """How many words of a text may be changed."""
+        return math.floor(self.max_changed * len(space) + 1e-9)
+
+    def within(self, states: State) -> NDArray[np.bool_]:
+        """Which texts keep the limit."""
+        found: NDArray[np.bool_] = (states != 0).sum(axis=1) <= math.floor(self.max_changed * states.shape[1] + 1e-9)
+        return found
+
+
+def draw(rng: np.random.Generator, weights: NDArray[np.floating]) -> int:
+    """A place drawn in proportion to its weight: one uniform number, looked up in the running sum."""
+    sums = np.cumsum(weights)
+    return int(np.searchsorted(sums, rng.random() * sums[-1], side="right").clip(max=len(sums) - 1))
+
+
+def at_least(name: str, value: float, least: float) -> None:
+    """Refuse an option that is too small."""
+    if value < least:
+        raise AttackError(wanted=f"{name} of at least {least}", got=str(value))

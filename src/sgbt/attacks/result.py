@@ -1,0 +1,72 @@
+"""AttackResult: what one attack did to one text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sgbt.errors import AttackError
+
+SUCCESS, FAILED, SKIPPED = "success", "failed", "skipped"
+STATUSES = (SUCCESS, FAILED, SKIPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """One replaced word: the word at `position` (counted in words from 0) was `old` and is `new`."""
+
+    position: int
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttackResult:
+    """The outcome of one attack on one text.
+
+    `success`: `perturbed` is another text of the allowed set, and the victim gives it the label `after` instead of
+    `label`. `failed`: none was found, and `perturbed` is the original. `skipped`: the victim was wrong from the start
+    (`after` is what it said), so there is nothing to break. Labels are numbers of the dataset's label names; `words` is
+    the length of the text in words, of which an attack may change those that the victim reads.
+    """
+
+    index: int
+    method: str
+    status: str
+    label: int
+    after: int
+    original: str
+    perturbed: str
+    swaps: tuple[Swap, ...]
+    words: int
+    queries: int
+    seconds: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise AttackError(wanted=f"one of {', '.join(STATUSES)}", got=repr(self.status), where="AttackResult")
+        changed = self.after != self.label
+        if changed != (self.status in (SUCCESS, SKIPPED)) or bool(self.swaps) != (self.status == SUCCESS):
+            raise AttackError(
+                wanted="swaps and another label for a success, and neither for a failure",
+                got=f"status {self.status}, label {self.label} -> {self.after}, {len(self.swaps)} swaps",
+                where="AttackResult",
+            )
+
+    @property
+    def share_changed(self) -> float:
+        """The share of the text's words that were replaced."""
+        return len(self.swaps) / self.words if self.words else 0.0
+
+    def to_row(self) -> dict[str, Any]:
+        """The result as a JSON object."""
+        return asdict(self)
+
+    @staticmethod
+    def from_row(row: Mapping[str, Any]) -> AttackResult:
+        """The result that `to_row` wrote."""
+        fields = {name: row[name] for name in AttackResult.__dataclass_fields__}
+        fields["swaps"] = tuple(Swap(**swap) for swap in fields["swaps"])
+        return AttackResult(**fields)

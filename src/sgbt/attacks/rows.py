@@ -1,0 +1,110 @@
+"""Rows on disk: one JSON line per text and method, appended as they come, never doubled, never half-read."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sgbt.attacks.result import AttackResult
+from sgbt.errors import AttackError
+from sgbt.files import make_folder
+
+
+class Rows:
+    """A file of results that one process at a time extends.
+
+    Each row carries `settings`, a hash of everything that determines its result except the text. Rows of other
+    settings in the same file are an error, not a mixture. A line that a killed process left unfinished is cut off. Use
+    it as a context manager.
+    """
+
+    def __init__(self, path: str | Path | None) -> None:
+        self._path = None if path is None else Path(path)
+        self._known: dict[tuple[str, str, int], AttackResult] = {}
+        self._settings: dict[str, str] = {}
+
+    def __enter__(self) -> Rows:
+        if self._path is not None:
+            make_folder(self._path.resolve().parent)
+            self._stream = self._path.open("a+b")
+            try:
+                fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as problem:
+                raise AttackError(
+                    wanted="a file that no other process is writing",
+                    got="one in use",
+                    where=str(self._path),
+                    remedy="wait for it, or choose another --out",
+                ) from problem
+            self._read()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._path is not None:
+            self._stream.close()
+
+    def find(self, settings: str, method: str, index: int, text: str) -> AttackResult | None:
+        """The result that the file has already, if any."""
+        if self._settings.get(method, settings) != settings:
+            raise AttackError(
+                wanted="rows of this model, table, seed and options",
+                got=f"rows of {method} with others",
+                where=str(self._path),
+                remedy="choose another --out, or delete that file",
+            )
+        known = self._known.get((settings, method, index))
+        return known if known is not None and known.original == text else None
+
+    def add(self, settings: str, result: AttackResult) -> None:
+        """Append one result; it is on disk when this returns."""
+        if self._path is None:
+            return
+        line = json.dumps({"settings": settings, **result.to_row()}, ensure_ascii=False)
+        self._stream.write(line.encode("utf-8", "surrogatepass") + b"\n")
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+
+    def _read(self) -> None:
+        self._stream.seek(0)
+        content = self._stream.read()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            self._stream.truncate(whole)
+        for row in _parsed(content[:whole], str(self._path)):
+            result = AttackResult.from_row(row)
+            self._known.setdefault((row["settings"], result.method, result.index), result)
+            self._settings.setdefault(result.method, row["settings"])
+
+
+def read_rows(path: str | Path) -> list[AttackResult]:
+    """All results of a file, in the order in which they were made; an unfinished last line is left out."""
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as problem:
+        reason = (problem.strerror or str(problem)).lower()
+        raise AttackError(wanted="a file of attack rows", got=reason, where=str(path)) from problem
+    return [AttackResult.from_row(row) for row in _parsed(content[: content.rfind(b"\n") + 1], str(path))]
+
+
+def _parsed(content: bytes, where: str) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        try:
+            row = json.loads(line.decode("utf-8", "surrogatepass"))
+            AttackResult.from_row(row)
+            row["settings"]
+        except (ValueError, KeyError, TypeError) as problem:
+            raise AttackError(
+                wanted="one attack result per line",
+                got="something else",
+                where=f"{where}, line {number}",
+                remedy="choose another --out",
+            ) from problem
+        yield row

@@ -1,0 +1,82 @@
+"""Scorer: an attack's only way to its victim. It counts, and it stops an attack that has used up its queries."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgbt.attacks.classifier_engine import ClassifierEngine
+from sgbt.attacks.engine import Neighbourhood, Probabilities, Swaps, TextEngine
+from sgbt.attacks.space import SearchSpace, State
+from sgbt.errors import AttackError
+
+MARGIN = 2e-6
+"""How far another label must lead before a text counts as broken: more than scores can differ by rounding."""
+
+
+class OutOfQueries(Exception):  # noqa: N818 - it is not an error, it ends a search
+    """The limit on queries is reached."""
+
+
+class Scorer:
+    """Scores of the texts of one space, for one attack on one label.
+
+    A query is one text whose score an attack asks for, as the papers count: a text asked about twice counts twice,
+    although no engine here computes it twice within one request.
+    """
+
+    def __init__(self, engine: TextEngine, space: SearchSpace, label: int, *, limit: int | None = None) -> None:
+        self._engine, self._limit = engine, limit
+        self.space, self.label = space, label
+        self.queries = 0
+
+    def charge(self, queries: int) -> None:
+        """Count queries; more than the limit ends the attack."""
+        if self._limit is not None and self.queries + queries > self._limit:
+            self.queries = self._limit
+            raise OutOfQueries
+        self.queries += queries
+
+    def probabilities(self, states: State, *, free: bool = False) -> Probabilities:
+        """Label probabilities [texts, labels]; with `free`, the attack charges for those it looks at."""
+        if not free:
+            self.charge(len(states))
+        return self._engine.probabilities(states)
+
+    def neighbourhood(
+        self, states: State, owners: NDArray[np.int64], positions: NDArray[np.int64], choices: NDArray[np.int64]
+    ) -> Neighbourhood:
+        """Label probabilities of texts and their changes: text `owners[j]` with `choices[j]` at `positions[j]`.
+
+        The changes are charged for; the texts themselves are charged for by attacks that use their scores. Changes of
+        one text stand together.
+        """
+        self.charge(len(owners))
+        return self._engine.neighbourhood(states, Swaps(owners, positions, choices))
+
+    def around(self, state: State, positions: NDArray[np.int64], choices: NDArray[np.int64]) -> Probabilities:
+        """Label probabilities of one-word changes of a single text."""
+        return self.neighbourhood(state[None], np.zeros(len(positions), np.int64), positions, choices).swaps
+
+    def slopes(self, state: State) -> NDArray[np.float64]:
+        """First-order change of the label's lead for every choice [positions, choices]: white box, one query."""
+        if not isinstance(self._engine, ClassifierEngine):
+            raise AttackError(
+                wanted="a model with gradients",
+                got="a callable",
+                where="the attack gradient",
+                remedy="pass a TextClassifier, or use greedy or pwws",
+            )
+        self.charge(1)
+        return self._engine.slopes(state, self.label)
+
+    def broken(self, probabilities: Probabilities) -> NDArray[np.bool_]:
+        """Which rows name another label than the attacked one, by more than rounding."""
+        return is_broken(probabilities, self.label)
+
+
+def is_broken(probabilities: Probabilities, label: int) -> NDArray[np.bool_]:
+    """Whether another label leads, by more than `MARGIN`."""
+    others = np.delete(probabilities, label, axis=1)
+    found: NDArray[np.bool_] = others.max(axis=1, initial=0) > probabilities[:, label] + MARGIN
+    return found

@@ -1,0 +1,112 @@
+"""Victims: what an attack needs to know of a model, whatever kind it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from sgbt.attacks.callable_engine import CallableEngine, checked_answer
+from sgbt.attacks.classifier_engine import ClassifierEngine
+from sgbt.attacks.engine import Classify, Probabilities, TextEngine
+from sgbt.attacks.space import SearchSpace
+from sgbt.data import Tokenizer
+from sgbt.data.tokenizer import Tokens
+from sgbt.errors import AttackError
+from sgbt.models import TextClassifier, weights_hash
+
+
+class Victim(Protocol):
+    """A model under attack: how it reads a text, what it says, and how to ask it about many variants fast."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """How a text becomes words."""
+        ...
+
+    @property
+    def max_length(self) -> int | None:
+        """How many words are read."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this model from another, so that rows of two models are never mixed."""
+        ...
+
+    def probabilities(self, texts: Sequence[str]) -> Probabilities:
+        """The model's own answer: label probabilities [texts, labels]."""
+        ...
+
+    def open(self, tokens: Tokens, space: SearchSpace) -> TextEngine:
+        """An engine for the variants of one text."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierVictim:
+    """A `TextClassifier`."""
+
+    classifier: TextClassifier
+
+    @property
+    def fingerprint(self) -> str:
+        """The hash of its weights, its words and how it reads."""
+        own = self.classifier
+        parts = (weights_hash(own.model), own.vocabulary.hash, own.tokenizer.pattern, str(own.max_length))
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The classifier's own."""
+        return self.classifier.tokenizer
+
+    @property
+    def max_length(self) -> int | None:
+        """The classifier's own limit."""
+        return self.classifier.max_length
+
+    def probabilities(self, texts: Sequence[str]) -> Probabilities:
+        """What `predict` says."""
+        return self.classifier.predict(texts).probabilities
+
+    def open(self, tokens: Tokens, space: SearchSpace) -> TextEngine:
+        """The fast engine of its kind of network."""
+        return ClassifierEngine(self.classifier, space)
+
+
+@dataclass(frozen=True, eq=False)
+class CallableVictim:
+    """Any callable from texts to label probabilities."""
+
+    classify: Classify
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    max_length: int | None = None
+    fingerprint: str = "callable"
+
+    def probabilities(self, texts: Sequence[str]) -> Probabilities:
+        """What the callable says."""
+        return checked_answer(self.classify(texts), len(texts)) if len(texts) else np.zeros((0, 2))
+
+    def open(self, tokens: Tokens, space: SearchSpace) -> TextEngine:
+        """Batches without repetitions, and a cache."""
+        return CallableEngine(self.classify, space, tokens)
+
+
+def victim_of(model: TextClassifier | Classify | Victim) -> Victim:
+    """The victim that a user's value stands for."""
+    if isinstance(model, ClassifierVictim | CallableVictim):
+        return model
+    if isinstance(model, TextClassifier):
+        return ClassifierVictim(model)
+    if callable(model):
+        return CallableVictim(model)
+    raise AttackError(
+        wanted="a TextClassifier, or a callable from texts to label probabilities",
+        got=type(model).__name__,
+        where="the model to attack",
+        remedy="see sgbt.load_classifier",
+    )

@@ -1,0 +1,118 @@
+"""What a person sees of an attack: how far it is, what is left of the accuracy, and what it did to some texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from sgbt.attacks import AttackResult, Share, summarise
+from sgbt.attacks.result import FAILED, SUCCESS
+from sgbt.models import TextClassifier
+
+SHOWN_WORDS = 60
+"""Words of an example that are shown on either side of its changes."""
+
+
+class AttackView:
+    """A bar with the running robust accuracy; use it as a context manager and `tell` it every result."""
+
+    def __init__(self, method: str, total: int) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("robust {task.fields[robust]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        )
+        self._bars = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bars.add_task(method, total=total, robust="-")
+        self._held = self._seen = 0
+
+    def __enter__(self) -> AttackView:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def tell(self, result: AttackResult) -> None:
+        """Count one more text."""
+        self._seen += 1
+        self._held += result.status == FAILED
+        self._bars.update(self._task, advance=1, robust=f"{self._held / self._seen:.1%}")
+
+
+def show_summary(results: Sequence[AttackResult], console: Console) -> None:
+    """Every method's figures, with both denominators and 95 % intervals."""
+    if not results:
+        console.print("no texts to attack")
+        return
+    table = Table(
+        "attack", "clean accuracy", "robust, of all texts", "robust, of correct texts (AUA)", "queries",
+        "words changed", "seconds per text",
+    )  # fmt: skip
+    for row in summarise(results):
+        table.add_row(
+            row.method,
+            _shown(row.clean),
+            _shown(row.robust),
+            _shown(row.unbroken),
+            f"{row.queries:,.0f}",
+            f"{row.share_changed:.1%}",
+            f"{row.seconds:.3f}",
+        )
+    console.print(table)
+    methods = {result.method for result in results}
+    if len(methods) > 1:
+        broken = {result.index for result in results if result.status == SUCCESS}
+        texts = {result.index for result in results}
+        held = {result.index for result in results if result.status == FAILED} - broken
+        console.print(
+            f"robust against all {len(methods)}, of all texts: {Share(len(held), len(texts))}", soft_wrap=True
+        )
+
+
+def _shown(share: Share) -> str:
+    if not share.total:
+        return "none"
+    low, high = share.interval
+    return f"{share.value:.1%}\n{share.count:,} of {share.total:,}\n{low:.1%} to {high:.1%}"
+
+
+def show_examples(results: Sequence[AttackResult], count: int, classifier: TextClassifier, console: Console) -> None:
+    """The broken texts with the fewest changes, old words struck out and new ones beside them."""
+    broken = sorted((result for result in results if result.status == SUCCESS), key=lambda result: len(result.swaps))
+    names = classifier.label_names
+    for result in list({result.index: result for result in reversed(broken)}.values())[::-1][:count]:
+        console.print(
+            f"[bold]text {result.index}[/bold], {escape(result.method)}: {escape(names[result.label])} -> "
+            f"{escape(names[result.after])}, {len(result.swaps)} of {result.words} words, {result.queries:,} queries",
+            soft_wrap=True,
+        )
+        console.print(marked_text(result, classifier))
+
+
+def marked_text(result: AttackResult, classifier: TextClassifier) -> Text:
+    """The text from some words before its first change to some after its last."""
+    tokens = classifier.tokenizer.tokenize(result.original)
+    new = {swap.position: swap.new for swap in result.swaps}
+    first, last = max(min(new) - SHOWN_WORDS, 0), min(max(new) + SHOWN_WORDS, len(tokens) - 1)
+    shown = Text("... " if first else "")
+    position = tokens.starts[first]
+    for place in sorted(new):
+        shown.append(result.original[position : tokens.starts[place]])
+        shown.append(result.original[tokens.starts[place] : tokens.ends[place]], style="red strike")
+        shown.append(f"[{new[place]}]", style="bold green")
+        position = tokens.ends[place]
+    shown.append(result.original[position : tokens.ends[last]])
+    shown.append(" ..." if last < len(tokens) - 1 else "")
+    return shown

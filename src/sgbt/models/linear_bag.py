@@ -1,0 +1,113 @@
+"""LinearBag: one free weight per word, and per word with the codes around it; the worst case is exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sgbt.errors import ModelError
+from sgbt.lexicon.vocabulary import PADDING, UNKNOWN
+from sgbt.models.bag_features import LARGEST, check_families, keys_at, places_of
+
+
+@dataclass(frozen=True, slots=True)
+class LinearBagConfig:
+    """What makes one LinearBag differ from another."""
+
+    classes: int = 2
+    features: tuple[str, ...] = ("before", "after", "pair", "triple")
+    """Families of features beside the words themselves (`sgbt.models.bag_features`); none: one weight per word."""
+    minimum_count: int = 10
+    """A feature beside the words gets a weight when train has it this often, substitutes counted; else its weight is
+    zero."""
+    frequent: int = 100
+    """A word without substitutes that train has this often keeps a code of its own (`invariant_codes`)."""
+    dropout: float = 0.0
+    """The share of features that a training step leaves out."""
+    hops: int = 2
+    """How far training on the worst case spreads a weight over the substitution graph (`sgbt.training.bag_spread`)."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))  # JSON and TOML have lists
+        check_families(self.features)
+        if self.classes < 2 or self.minimum_count < 1 or self.hops < 0 or not 0 <= self.dropout < 1:
+            raise ModelError(
+                wanted="two classes or more, minimum_count of at least 1, no negative hops, dropout from 0 to below 1",
+                got=str(self),
+            )
+
+
+class LinearBag(nn.Module):
+    """Logits = bias + sum over positions, and over the features there, of weight[feature] / sqrt(n), n words in all.
+
+    Features are numbered: number 0 is padding and never counts, the vocabulary's ids are the words, and after them
+    comes one number for each of the sorted `keys`, the word-and-code features that training found often enough. A
+    feature that is not listed has weight zero. Nothing is hashed, so no two features share a weight.
+
+    A repeated word counts each time. Counting it once would make the worst case wrong: two occurrences may take
+    different substitutes.
+    """
+
+    kind = "linear"
+    Options = LinearBagConfig
+    keys: Tensor
+    codes: Tensor
+
+    def __init__(self, config: LinearBagConfig | None = None, **options: Any) -> None:
+        """An untrained model; the fields of `LinearBagConfig` may be given by name. Training gives it its features."""
+        super().__init__()
+        self.config = replace(config or LinearBagConfig(), **options)
+        self.bias = nn.Parameter(torch.zeros(self.config.classes))
+        self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))
+
+    def adopt(self, *, codes: Tensor, keys: Tensor) -> None:
+        """Take the features: a code for every id of the vocabulary, and sorted keys. All weights become zero."""
+        if len(codes) > LARGEST or (len(codes) and int(codes.max()) >= LARGEST):
+            raise ModelError(wanted=f"fewer than {LARGEST:,} words and codes", got=f"{len(codes):,} words")
+        self.register_buffer("codes", codes.to(torch.int64).to(self.bias.device))
+        self.register_buffer("keys", keys.to(self.bias.device))
+        rows = len(codes) + len(keys)
+        self.weight = nn.Parameter(torch.zeros(rows, self.config.classes).to(self.bias))
+
+    def reset_parameters(self) -> None:
+        """All weights zero: the loss is convex, so there is nothing to draw."""
+        nn.init.zeros_(self.weight)
+        nn.init.zeros_(self.bias)
+
+    def features(self, words: Tensor, before: Tensor, after: Tensor) -> Tensor:
+        """The numbers of the features of positions, [..., 1 + families], 0 for what has no weight.
+
+        `words` are ids; `before` and `after` are the codes of the neighbours, zero beyond the text.
+        """
+        if not self.config.features:
+            return words.unsqueeze(-1)
+        keys = keys_at(self.config.features, words, self.codes[words], before, after)
+        places = places_of(self.keys, keys)
+        numbers = torch.where(places >= 0, places + len(self.codes), PADDING)
+        return torch.cat([words.unsqueeze(-1), numbers], dim=-1)
+
+    def score(self, words: Tensor, before: Tensor, after: Tensor) -> Tensor:
+        """What one position adds to every logit before the division by sqrt(n), [..., classes]."""
+        return F.embedding(self.features(words, before, after), self.weight, padding_idx=PADDING).sum(dim=-2)
+
+    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
+        mask = ids != PADDING if mask is None else mask
+        ids = ids.masked_fill(~mask, PADDING)
+        before, after = neighbours(self.codes[ids])
+        total = (self.score(ids, before, after) * mask.unsqueeze(-1)).sum(dim=1)
+        return total * scale(mask).to(total).unsqueeze(1) + self.bias
+
+
+def neighbours(codes: Tensor) -> tuple[Tensor, Tensor]:
+    """The codes before and after each position of [texts, words]; beyond the ends stands padding."""
+    return F.pad(codes, (1, 0), value=PADDING)[:, :-1], F.pad(codes, (0, 1), value=PADDING)[:, 1:]
+
+
+def scale(mask: Tensor) -> Tensor:
+    """1 / sqrt(n) for each text; a text without words counts as one word."""
+    return mask.sum(dim=1).clamp(min=1).double().rsqrt()

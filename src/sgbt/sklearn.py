@@ -1,0 +1,172 @@
+"""RobustTextClassifier: training and certifying behind scikit-learn's interface (the extra `sklearn`)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from sgbt.data import Split, TextDataset, batches, tokenise
+from sgbt.data.splitting import cut
+from sgbt.embeddings import EmbeddingTable, load_embeddings
+from sgbt.errors import TrainingError
+from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
+from sgbt.models import BiLSTM, TextClassifier, TextCNN, worst_case_logits
+from sgbt.resources import UnavailableError
+from sgbt.training import OBJECTIVES, TrainingConfig, preset_for, train
+from sgbt.training.config import with_options
+
+MODELS: dict[str, type[TextCNN] | type[BiLSTM]] = {"cnn": TextCNN, "bilstm": BiLSTM}
+SLACK = 1e-4
+"""How far below zero every worst-case margin must be, in float64: far more than rounding in float32 moves a logit, so
+that a certificate also holds for `predict`."""
+
+
+class RobustTextClassifier(ClassifierMixin, BaseEstimator):
+    """A text classifier that substitutes for words should not fool: fit, predict, and prove it.
+
+    `vectors` is a name, a path or an `EmbeddingTable`; `substitutions` is "auto" (counter-fitted neighbours), None, a
+    path of a JSON file or a `SubstitutionTable`. `model_options`, `objective_options` and `config` are dictionaries of
+    fields of the model, the objective and `TrainingConfig`. A share `dev` of the texts chooses the best epoch; with
+    zero the last epoch is kept.
+    """
+
+    def __init__(
+        self,
+        model: str = "cnn",
+        objective: str = "sgbt",
+        *,
+        vectors: str | Path | EmbeddingTable = "glove",
+        substitutions: str | Path | SubstitutionTable | None = "auto",
+        epochs: int | None = None,
+        dev: float = 0.1,
+        seed: int = 0,
+        model_options: dict[str, Any] | None = None,
+        objective_options: dict[str, Any] | None = None,
+        config: dict[str, Any] | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.model = model
+        self.objective = objective
+        self.vectors = vectors
+        self.substitutions = substitutions
+        self.epochs = epochs
+        self.dev = dev
+        self.seed = seed
+        self.model_options = model_options
+        self.objective_options = objective_options
+        self.config = config
+        self.device = device
+
+    def fit(self, X: Sequence[str], y: Sequence[Any]) -> RobustTextClassifier:
+        """Train on texts and their labels, which may be of any kind."""
+        texts = _texts(X)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
+        if len(texts) != len(labels):
+            raise ValueError(f"X has {len(texts)} texts and y has {len(labels)} labels")
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must have two classes or more, got {len(self.classes_)} class")
+        for name, known, given in (("model", MODELS, self.model), ("objective", OBJECTIVES, self.objective)):
+            if given not in known:
+                raise TrainingError(wanted=f"one of {', '.join(known)}", got=repr(given), where=f"the parameter {name}")
+        whole = Split("train", texts, labels.astype(np.int64))
+        parts = cut(whole.labels, self.dev, seed=self.seed, groups=texts)
+        dataset = TextDataset(
+            "given texts",
+            tuple(map(str, range(len(self.classes_)))),
+            whole.take(parts.kept),
+            Split("dev", whole.take(parts.taken).texts, whole.labels[parts.taken]),
+            Split("test", (), np.zeros(0, dtype=np.int64)),
+        )
+        vectors = self.vectors if isinstance(self.vectors, EmbeddingTable) else load_embeddings(self.vectors)
+        run = train(
+            MODELS[self.model](vectors, classes=dataset.classes, **(self.model_options or {})),
+            dataset,
+            objective=with_options(OBJECTIVES[self.objective](), self.objective_options or {}, "objective_options"),
+            substitutions=self._table(vectors),
+            seed=self.seed,
+            config=self._config(),
+            device=self.device,
+        )
+        self.classifier_: TextClassifier = run.model
+        self.run_ = run
+        return self
+
+    def predict_proba(self, X: Sequence[str]) -> np.ndarray:
+        """The probability of every class, in the order of `classes_`."""
+        check_is_fitted(self, "classifier_")
+        return self.classifier_.predict(_texts(X)).probabilities
+
+    def predict(self, X: Sequence[str]) -> np.ndarray:
+        """The most probable class of every text."""
+        check_is_fitted(self, "classifier_")
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def certify(self, X: Sequence[str]) -> np.ndarray:
+        """For every text, whether it is proven that no substitution of any of its words changes `predict`.
+
+        Interval propagation over all substitutes, in float64 with the slack `SLACK`. False is no proof of the contrary.
+        """
+        check_is_fitted(self, "classifier_")
+        classifier = self.classifier_
+        if classifier.table is None:
+            raise TrainingError(
+                wanted="substitutions to certify against", got="none", remedy="fit with substitutions='auto' or a table"
+            )
+        texts = _texts(X)
+        predicted = torch.from_numpy(self.predict_proba(texts).argmax(axis=1))
+        model = copy.deepcopy(classifier.model).double().cpu().eval()
+        index = SubstitutionIndex.build(classifier.table, classifier.vocabulary)
+        tokens = tokenise(texts, classifier.tokenizer, cache=False)
+        rows = tokens.as_ids_of(index.rows_of(tokens.types)).cut(classifier.max_length)
+        proven = np.zeros(len(texts), dtype=bool)
+        with torch.no_grad():
+            for batch in batches(rows, size=64):
+                choices, labels = index.for_rows(batch.ids), predicted[batch.rows]
+                worst = worst_case_logits(model, choices.ids, choices.allowed, batch.mask, labels)
+                others = worst.scatter(1, labels.unsqueeze(1), -torch.inf)
+                proven[batch.rows.numpy()] = (others.amax(dim=1) < -SLACK).numpy()
+        return proven
+
+    def _table(self, vectors: EmbeddingTable) -> SubstitutionTable | None:
+        given = self.substitutions
+        if given is None or isinstance(given, SubstitutionTable):
+            return given
+        if given != "auto":
+            return SubstitutionTable.from_json(given)
+        try:
+            return SubstitutionTable.counter_fitted()
+        except UnavailableError:
+            return SubstitutionTable.counter_fit(vectors)
+
+    def _config(self) -> TrainingConfig:
+        options = (self.config or {}) | ({} if self.epochs is None else {"epochs": self.epochs})
+        changed: TrainingConfig = with_options(preset_for(self.model, ""), options, "config")
+        return changed
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _texts(X: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(X, str):
+        raise ValueError("X must be a list of texts, got a single text; put it into a list: [text]")
+    texts = tuple(X)
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"X must be a list of texts, got {type(text).__name__} in it")
+    if not texts:
+        raise ValueError("X must have one text or more, got none")
+    return tuple(map(str, texts))

@@ -1,0 +1,162 @@
+"""Blocks of texts with their features looked up once, so that a step of a linear model is a few gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgbt.data import RaggedIds
+from sgbt.models import LinearBag
+from sgbt.models.bag_features import OF_CODES_ALONE
+from sgbt.training.bag_options import PositionOptions, RowSets
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """Positions with equally many options: `features` [cells, options, features], the text itself first."""
+
+    features: Tensor
+    text: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """Texts that share a label: the features that cannot be changed, each with its text, and the cells that can.
+
+    `rows` says which texts of the corpus these are, `scale` is 1 / sqrt(n) of each.
+    """
+
+    label: int
+    rows: Tensor
+    scale: Tensor
+    fixed: Tensor
+    fixed_text: Tensor
+    cells: tuple[Cells, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Margins:
+    """(logit k - logit of the label), [texts, classes]: of the texts themselves, and at worst."""
+
+    clean: Tensor
+    worst: Tensor
+
+
+def margins(piece: Piece, weight: Tensor, bias: Tensor, *, clean: bool, worst: bool) -> Margins:
+    """The margins of a piece; gradients flow through those that are asked for.
+
+    The worst options are picked without a gradient: that of a maximum is that of whatever attains it (Danskin), so
+    only the chosen features are ever differentiated.
+    """
+    columns: tuple[list[Tensor], list[Tensor]] = ([], [])
+    texts = len(piece.rows)
+    for rival in range(weight.shape[1]):
+        if rival == piece.label:
+            for column in columns:
+                column.append(weight.new_zeros(texts))
+            continue
+        difference = weight[:, rival] - weight[:, piece.label]
+        offset = bias[rival] - bias[piece.label]
+        fixed = _sums(difference, piece.fixed, piece.fixed_text, texts)
+        for column, wanted, choose in zip(columns, (clean, worst), (_original, _worst), strict=True):
+            with torch.set_grad_enabled(wanted and torch.is_grad_enabled()):
+                total = fixed
+                for cells in piece.cells:
+                    chosen = choose(difference, cells.features)
+                    text = cells.text.repeat_interleave(chosen.shape[1])
+                    total = total + _sums(difference, chosen.flatten(), text, texts)
+                column.append(total * piece.scale + offset)
+    return Margins(*(torch.stack(column, dim=1) for column in columns))
+
+
+def _original(_difference: Tensor, features: Tensor) -> Tensor:
+    return features[:, 0]
+
+
+@torch.no_grad()
+def _worst(difference: Tensor, features: Tensor) -> Tensor:
+    cells, options, width = features.shape
+    scores = difference.index_select(0, features.flatten()).view(cells, options, width).sum(dim=2)
+    return features[torch.arange(cells), scores.argmax(dim=1)]
+
+
+class _Sums(torch.autograd.Function):
+    """The sum of `values[index]` over each text; number 0 stands for no feature and is left out of the gradient."""
+
+    @staticmethod
+    def forward(context: Any, values: Tensor, index: Tensor, text: Tensor, texts: int) -> Tensor:
+        context.save_for_backward(index, text)
+        context.size = len(values)
+        return values.new_zeros(texts).index_add_(0, text, values.index_select(0, index))
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        index, text = context.saved_tensors
+        (gradient,) = gradients
+        total = gradient.new_zeros(context.size).index_add_(0, index, gradient.index_select(0, text))
+        total[0] = 0
+        return total, None, None, None
+
+
+def _sums(values: Tensor, index: Tensor, text: Tensor, texts: int) -> Tensor:
+    result: Tensor = _Sums.apply(values, index, text, texts)
+    return result
+
+
+def pieces(model: LinearBag, texts: RaggedIds, labels: np.ndarray, rows: np.ndarray, sets: RowSets) -> Iterator[Piece]:
+    """The given texts of a corpus, one piece for each label."""
+    for label in np.unique(labels[rows]):
+        chosen = rows[labels[rows] == label]
+        yield _piece(model, texts, chosen, int(label), sets)
+
+
+def positions_of(texts: RaggedIds, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+    """The words of the given texts in a row, the text of each (from zero), and where a text begins."""
+    lengths = texts.lengths[rows]
+    flat = np.concatenate([texts[row] for row in rows]) if len(rows) else np.zeros(0, np.int64)
+    text = torch.from_numpy(np.repeat(np.arange(len(rows)), lengths))
+    first = torch.ones_like(text, dtype=torch.bool)
+    first[1:] = text[1:] != text[:-1]
+    return torch.from_numpy(flat.astype(np.int64)), text, first
+
+
+def _piece(model: LinearBag, texts: RaggedIds, rows: np.ndarray, label: int, sets: RowSets) -> Piece:
+    flat, text, first = positions_of(texts, rows)
+    options = PositionOptions.of(flat, first, sets)
+    features = model.features(options.words, options.before, options.after).to(torch.int32)
+    text = text.to(torch.int32)
+    of_codes = torch.tensor([False, *(name in OF_CODES_ALONE for name in model.config.features)])
+    single = options.widths == 1
+    calm = options.calm & ~single
+    own = features[options.starts] if len(flat) else features
+    fixed = [_listed(own[single], text[single]), _listed(own[calm][:, of_codes], text[calm])]
+    cells = [
+        *_cells(features[:, ~of_codes], options, calm, text),
+        *_cells(features, options, ~options.calm & ~single, text),
+    ]
+    lengths = torch.from_numpy(texts.lengths[rows]).clamp(min=1)
+    return Piece(
+        label=label,
+        rows=torch.from_numpy(rows),
+        scale=lengths.double().rsqrt().to(model.weight.dtype),
+        fixed=torch.cat([index for index, _ in fixed]),
+        fixed_text=torch.cat([where for _, where in fixed]),
+        cells=tuple(cells),
+    )
+
+
+def _listed(features: Tensor, text: Tensor) -> tuple[Tensor, Tensor]:
+    listed = features != 0
+    return features[listed], text.unsqueeze(1).expand_as(features)[listed]
+
+
+def _cells(features: Tensor, options: PositionOptions, which: Tensor, text: Tensor) -> Iterator[Cells]:
+    for width in options.widths[which].unique().tolist():
+        places = (which & (options.widths == width)).nonzero().squeeze(1)
+        slots = options.starts[places].unsqueeze(1) + torch.arange(width)
+        yield Cells(features[slots], text[places])

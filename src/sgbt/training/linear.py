@@ -1,0 +1,219 @@
+"""Training a LinearBag: Adam on large blocks of texts, the loss on the worst case over all substitutions.
+
+The worst case is a maximum of linear functions, so the loss is convex, and nothing is drawn at random but the order of
+blocks (and dropout). The learning rate falls to zero as (1 - t)^2: substitutes settle at one weight only while steps
+are small. Around ambiguous words, training and the choice by dev use a bound slightly above the exact worst case
+(`PositionOptions`); certificates use the exact one. Everything stays on the CPU.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sgbt.data import RaggedIds
+from sgbt.errors import TrainingError
+from sgbt.lexicon import UNKNOWN, SubstitutionTable, Vocabulary
+from sgbt.lexicon.codes import invariant_codes
+from sgbt.models import AnyModel, LinearBag
+from sgbt.training.bag_blocks import Piece, margins, pieces, positions_of
+from sgbt.training.bag_options import PositionOptions, RowSets, frequent_keys
+from sgbt.training.bag_spread import links, spread
+from sgbt.training.certified import Certified
+from sgbt.training.ibp import IBP
+from sgbt.training.log import RunLog
+from sgbt.training.loop import Going, Loss, Taken, Trainer
+from sgbt.training.objective import Corpus, Objective, Parts, Standard
+from sgbt.training.steps import Examples, Share, mixed
+
+TEXTS_AT_ONCE = 2500
+
+
+def bag_vocabulary(counts: Counter[str], table: SubstitutionTable | None, *, rare: int) -> Vocabulary:
+    """Words that train has at least `rare` times, and every word of the table.
+
+    With the whole table in it, a word that train lacks still has its code, and is never taken for an unknown one.
+    """
+    known = set(table.entries).union(*table.entries.values()) if table is not None else set()
+    kept = {word: counts.get(word, 0) for word in known}
+    kept |= {word: count for word, count in counts.items() if count >= rare}
+    return Vocabulary.build(kept, minimum_count=0)
+
+
+def bag_objective(objective: Objective) -> Objective:
+    """What an objective means for a linear model: which share of the loss is on the worst case.
+
+    The worst case is exact, so nothing that makes a bound tight applies: no growth penalty, no schedule, no embedding
+    in which to draw substitutes together. An objective that is made of these is refused, and so are such options of
+    `Certified` when they were set.
+    """
+    if type(objective) is Standard:
+        return objective
+    if type(objective) is Certified:
+        plain, parts = Certified(), ("beta", "gamma", "drawn_together", "code_channel")
+        odd = [name for name in parts if getattr(objective, name) not in (getattr(plain, name), 0)]
+        if odd:
+            raise TrainingError(
+                wanted="an objective certified without growth penalties or channels for a linear model",
+                got=f"{odd[0]} = {getattr(objective, odd[0])}",
+                remedy="leave it out: the worst case of a linear model is exact",
+            )
+    elif type(objective) is not IBP:
+        raise TrainingError(
+            wanted="one of standard, ibp, certified for a linear model", got=objective.name, where="the objective"
+        )
+    assert isinstance(objective, IBP)
+    if objective.epsilon != 1:
+        raise TrainingError(wanted="epsilon of 1 for a linear model", got=str(objective.epsilon), where="the objective")
+    return IBP(kappa=objective.kappa, ramp_epochs=0.0)
+
+
+def fit_features(model: LinearBag, corpus: Corpus, train: Examples) -> None:
+    """Give the model its codes, and a weight for every feature that train has often enough."""
+    if corpus.table is None:
+        codes = torch.arange(len(corpus.vocabulary))
+    else:
+        found = invariant_codes(corpus.vocabulary, corpus.table, corpus.counts, frequent=model.config.frequent)
+        codes = torch.from_numpy(found)
+    options = []
+    if model.config.features:
+        sets = RowSets.of(codes, train.substitutions)
+        for rows in _chunks(len(train.rows), TEXTS_AT_ONCE):
+            flat, _, first = positions_of(train.rows, rows)
+            options.append(PositionOptions.of(flat, first, sets))
+    keys = frequent_keys(model.config.features, options, codes, minimum_count=model.config.minimum_count)
+    model.adopt(codes=codes, keys=keys)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """The texts of one step."""
+
+    pieces: tuple[Piece, ...]
+    labels: Tensor
+    weight: float = 1.0
+
+
+class BagLoss(Loss):
+    """Cross-entropy on the worst case and on the texts themselves, in the shares of the objective.
+
+    The model's weight is here what the optimiser moves; `matrix` makes the weights of features from it.
+    """
+
+    def __init__(self, model: LinearBag, objective: Objective, matrix: Tensor | None) -> None:
+        super().__init__(model, objective)
+        self.matrix = matrix
+        self.right = 0
+
+    def start(self, step: Any) -> dict[str, float]:
+        """Nothing is fixed beforehand."""
+        return {}
+
+    def weight(self) -> Tensor:
+        """The weights of all features."""
+        bag = _bag(self.model)
+        return bag.weight if self.matrix is None else spread(bag.weight, self.matrix, hops=bag.config.hops)
+
+    def forward(self, block: Any) -> Parts:
+        """The loss parts of one block; `right` is then how many of its texts the model labels rightly as they are."""
+        bag, kappa = _bag(self.model), self.objective.kappa if isinstance(self.objective, IBP) else 0.0
+        weight = self.weight()
+        if bag.config.dropout:
+            weight = weight * ((torch.rand(len(weight), 1) >= bag.config.dropout) / (1 - bag.config.dropout))
+        found = [margins(piece, weight, bag.bias, clean=kappa < 1, worst=kappa > 0) for piece in block.pieces]
+        clean, worst = (torch.cat([getattr(part, name) for part in found]) for name in ("clean", "worst"))
+        self.right = int((clean.argmax(dim=1) == block.labels).sum())
+        shares = {"cross_entropy": (1 - kappa, clean), "worst_case": (kappa, worst)}
+        return {
+            name: share * F.cross_entropy(logits, block.labels) for name, (share, logits) in shares.items() if share
+        }
+
+
+@dataclass
+class LinearTrainer(Trainer):
+    """The loop over blocks whose features were looked up beforehand."""
+
+    blocks: list[Block] = field(init=False)
+    dev_blocks: list[Block] = field(init=False)
+    loss: BagLoss = field(init=False)
+
+    def __post_init__(self) -> None:
+        order = np.random.default_rng(mixed(self.seed)).permutation(len(self.train.rows))
+        self.blocks = self._blocks(self.train, order, self.config.batch_size)
+        self.dev_blocks = self._blocks(self.dev, np.arange(len(self.dev.rows)), TEXTS_AT_ONCE)
+        model, index = _bag(self.model), self.train.substitutions
+        spreads = self.objective.needs_substitutions and index is not None and model.config.hops
+        self.loss = BagLoss(model, self.objective, links(model, index) if spreads and index is not None else None)
+
+    def run(self) -> RunLog:
+        """Train to the end; the model has the weights of its features afterwards."""
+        log = super().run()
+        with torch.no_grad():
+            _bag(self.model).weight.copy_(self.loss.weight())
+        return log
+
+    def _blocks(self, examples: Examples, order: np.ndarray, size: int) -> list[Block]:
+        index = examples.substitutions if self.objective.needs_substitutions else None
+        rows = examples.rows
+        if index is None:  # a row that only the table knows is then just an unknown word
+            rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
+        model = _bag(self.model)
+        sets = RowSets.of(model.codes, index)
+        found = []
+        for chunk in _chunks(len(order), size):
+            parts = tuple(pieces(model, rows, examples.labels, np.sort(order[chunk]), sets))
+            labels = [piece.label for piece in parts for _ in piece.rows]
+            found.append(Block(parts, torch.tensor(labels, dtype=torch.int64)))
+        return found
+
+    def _loss(self) -> Loss:
+        return self.loss
+
+    def _batches(self, epoch: int, share: Share, skipped: int = 0) -> Iterator[Any]:
+        order = np.random.default_rng(mixed(self.seed, epoch)).permutation(len(self.blocks))
+        return (self.blocks[place] for place in order[skipped:])
+
+    def _step(self, going: Going, step: Any, epoch: int, number: int) -> Taken:
+        done = (epoch * self.steps_per_epoch + number) / (self.config.epochs * self.steps_per_epoch)
+        for group in going.optimiser.param_groups:
+            group["lr"] = self.config.learning_rate * (1 - done) ** 2
+        return replace(super()._step(going, step, epoch, number), accuracy=self.loss.right / len(step.labels))
+
+    @torch.no_grad()
+    def scores(self) -> dict[str, float]:
+        """Accuracy on dev and, for objectives that certify, the share that the bound of training proves."""
+        bag, certifies = _bag(self.model), self.objective.certifies
+        right = proven = 0
+        weight = self.loss.weight()
+        for piece in chain.from_iterable(block.pieces for block in self.dev_blocks):
+            found = margins(piece, weight, bag.bias, clean=True, worst=certifies)
+            right += int((found.clean.argmax(dim=1) == piece.label).sum())
+            others = torch.arange(bag.config.classes) != piece.label
+            proven += int((found.worst[:, others].amax(dim=1) < 0).sum())
+        if not len(self.dev):
+            return {}
+        if certifies:
+            return {
+                "accuracy": right / len(self.dev),
+                "certified": proven / len(self.dev),
+                "score": proven / len(self.dev),
+            }
+        return {"accuracy": right / len(self.dev), "score": right / len(self.dev)}
+
+
+def _bag(model: AnyModel) -> LinearBag:
+    assert isinstance(model, LinearBag)
+    return model
+
+
+def _chunks(texts: int, size: int) -> list[np.ndarray]:
+    return np.array_split(np.arange(texts), max(math.ceil(texts / size), 1))

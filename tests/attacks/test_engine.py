@@ -1,0 +1,121 @@
+"""The engine's scores are the model's own, for every kind of network and every kind of question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from tests.attacks.world import KINDS, World
+
+from sgbt.attacks.bilstm_engine import PrefixTree
+from sgbt.attacks.classifier_engine import ClassifierEngine
+from sgbt.attacks.engine import Swaps
+from sgbt.attacks.space import MASKED, SearchSpace, State
+from sgbt.models import TextClassifier, TwoChannel
+
+LENGTHS = (0, 1, 2, 3, 5, 30)
+
+
+def random_states(space: SearchSpace, count: int, seed: int = 0) -> State:
+    rng = np.random.default_rng(seed)
+    limits = space.substitutes + 1
+    return (rng.integers(0, limits, size=(count, len(space))) * (rng.random((count, len(space))) < 0.4)).astype(
+        np.int32
+    )
+
+
+def asked_directly(classifier: TextClassifier, space: SearchSpace, states: State) -> np.ndarray:
+    texts = [
+        " ".join(
+            "zzunknown" if number == MASKED else options[number]
+            for options, number in zip(space.options, state, strict=True)
+        )
+        for state in states.tolist()
+    ]
+    return classifier.predict(texts).probabilities
+
+
+@pytest.mark.parametrize("single", [False, True], ids=["float64", "float32"])
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_equal_the_models_own(
+    kind: str, length: int, single: bool, world: World, classifier_of: Callable[..., TextClassifier]
+) -> None:
+    classifier = classifier_of(kind)
+    text = world.text(np.random.default_rng(length), length=length, label=0)
+    words = ["strange", "nowhere", *text.split()][:length]
+    space = SearchSpace.of(words, world.table, length=classifier.max_length)
+    model = classifier.model.float() if single else classifier.model.double()
+    try:
+        engine = ClassifierEngine(classifier, space)
+        states = random_states(space, 12)
+        assert np.abs(engine.probabilities(states) - asked_directly(classifier, space, states)).max() < 1e-5
+        owners = np.repeat(np.arange(12), length * 3)
+        positions = np.tile(np.repeat(np.arange(length), 3), 12)
+        choices = np.tile(np.array([MASKED, 0, 1]), 12 * length)
+        choices = np.minimum(choices, space.substitutes[positions]) if length else choices
+        swaps = Swaps(owners, positions, choices)
+        found = engine.neighbourhood(states, swaps)
+        assert np.abs(found.texts - asked_directly(classifier, space, states)).max() < 1e-5
+        if length:
+            changed = asked_directly(classifier, space, swaps.applied(states))
+            assert np.abs(found.swaps - changed).max() < 1e-5
+    finally:
+        model.double()
+
+
+def test_few_and_many_positions_agree(world: World, classifier_of: Callable[..., TextClassifier]) -> None:
+    """Running maxima (many positions) and direct ones (few) are two ways to the same value."""
+    words = world.text(np.random.default_rng(3), length=40, label=1).split()
+    space = SearchSpace.of(words, world.table)
+    engine = ClassifierEngine(classifier_of("cnn"), space)
+    positions, choices = space.swaps
+    zero = np.zeros(len(positions), np.int64)
+    many = engine.neighbourhood(space.original[None], Swaps(zero, positions, choices)).swaps
+    one = [
+        engine.neighbourhood(space.original[None], Swaps(zero[:1], positions[at : at + 1], choices[at : at + 1])).swaps
+        for at in range(len(positions))
+    ]
+    np.testing.assert_array_equal(many, np.concatenate(one))
+
+
+def test_a_tree_reads_each_beginning_once() -> None:
+    texts = np.array([[1, 2, 3], [1, 2, 4], [0, 2, 3], [1, 2, 3], [1, 5, 3]])
+    tree = PrefixTree.of(texts)
+    np.testing.assert_array_equal(tree.texts[tree.row_of], texts)
+    for step in range(3):
+        beginnings = {tuple(row[: step + 1]) for row in texts.tolist()}
+        assert (tree.agreement <= step).sum() == len(beginnings)
+
+
+@pytest.mark.parametrize("kind", ["cnn", "bilstm-mean", "two-channel"])
+def test_slopes_are_the_derivative_of_the_lead(
+    kind: str, world: World, classifier_of: Callable[..., TextClassifier]
+) -> None:
+    """How the label's lead changes when a word vector moves a little towards a substitute."""
+    classifier = classifier_of(kind)
+    model = classifier.model
+    words = world.text(np.random.default_rng(5), length=12, label=1).split()
+    space = SearchSpace.of(words, world.table)
+    slopes = ClassifierEngine(classifier, space).slopes(space.original, 0)
+    assert np.abs(slopes[:, 0]).max() < 1e-12
+    parts = model.parts if isinstance(model, TwoChannel) else (model,)
+    ids = torch.tensor([world.vocabulary.encode(words)])
+    step = 1e-5
+
+    def lead(place: int, word: str, share: float) -> float:
+        logits = torch.zeros(2, dtype=torch.float64)
+        for part in parts:
+            vectors = part.embedding(part.embedding.encode(ids)).detach().clone()
+            other = part.embedding(part.embedding.encode(torch.tensor([world.vocabulary.id_of(word)])))[0]
+            vectors[0, place] += share * (other - vectors[0, place])
+            logits = logits + part.from_vectors(vectors, torch.ones_like(ids, dtype=torch.bool))[0]
+        return float(logits[0] - logits[1])
+
+    with torch.no_grad():
+        for place in space.replaceable[:6]:
+            for choice, word in enumerate(space.options[place]):
+                measured = (lead(place, word, step) - lead(place, word, -step)) / (2 * step)
+                assert slopes[place, choice] == pytest.approx(measured, abs=1e-5)

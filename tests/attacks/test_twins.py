@@ -1,0 +1,86 @@
+"""Each attack gives the same adversarial texts, for the same number of queries, as its slow twin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.attacks.world import World
+from tests.reference import slow_attacks as slow
+
+from sgbt.attacks import PSO, Genetic, attack, method_named
+from sgbt.attacks.campaign import generator_for
+from sgbt.attacks.mutation import BestWord, QuickWord
+from sgbt.models import TextClassifier
+
+
+def slow_genetic(
+    victim: slow.Victim, words: list[str], options: list[list[str]], method: Genetic, text: str
+) -> list[str] | None:
+    return slow.genetic(
+        victim,
+        words,
+        options,
+        generator_for(text, 0),
+        population=method.population,
+        generations=method.generations,
+        neighbours=method.neighbours,
+        temperature=method.temperature,
+        max_changed=method.max_changed,
+    )
+
+
+def slow_pso(
+    victim: slow.Victim, words: list[str], options: list[list[str]], method: PSO, text: str
+) -> list[str] | None:
+    kinds = {BestWord: "best", QuickWord: "quick"}
+    return slow.pso(
+        victim,
+        words,
+        options,
+        generator_for(text, 0),
+        particles=method.particles,
+        iterations=method.iterations,
+        mutation=kinds.get(type(method.mutation), "random"),
+        openattack=method.openattack,
+        faulty=method.faulty_elites,
+        max_changed=method.max_changed,
+    )
+
+
+TWINS = {
+    "pwws": ({}, lambda victim, words, options, method, text: slow.pwws(victim, words, options)),
+    "greedy": ({}, lambda victim, words, options, method, text: slow.greedy(victim, words, options)),
+    "genetic": ({"population": 8, "generations": 4, "neighbours": 3, "max_changed": 0.3}, slow_genetic),
+    "genetic:openattack": ({"population": 7, "generations": 4}, slow_genetic),
+    "pso": ({"particles": 5, "iterations": 3}, slow_pso),
+    "pso:quick": ({"particles": 6, "iterations": 4, "max_changed": 1.0}, slow_pso),
+    "pso:openattack": ({"particles": 8, "iterations": 5}, slow_pso),
+    "pso:openattack-compat": ({"particles": 8, "iterations": 5}, slow_pso),
+}
+TEXTS = 24
+"""Texts per attack and model; the long campaign takes many more."""
+
+
+@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
+@pytest.mark.parametrize("name", TWINS)
+def test_same_texts_and_queries_as_the_slow_twin(
+    name: str, kind: str, world: World, classifier_of: Callable[..., TextClassifier]
+) -> None:
+    classifier = classifier_of(kind)
+    options, twin = TWINS[name]
+    method = method_named(name, **options)
+    texts, labels = world.texts(TEXTS, length=9)
+    texts[0] = f"strange {texts[0]}"
+    results = attack(classifier, texts, world.table, method=name, labels=labels, **options)
+    broken = 0
+    for result in results:
+        if result.status == "skipped":
+            continue
+        words = result.original.split()
+        victim = slow.Victim(lambda asked: classifier.predict(asked).probabilities, result.label, 9)
+        found = twin(victim, words, [list(world.table.substitutes(word)) for word in words], method, result.original)
+        assert (" ".join(found) if found else None) == (result.perturbed if result.status == "success" else None)
+        assert victim.queries == result.queries
+        broken += found is not None
+    assert broken >= (1 if name == "pso:openattack-compat" else 3), "too few broken texts to say anything"

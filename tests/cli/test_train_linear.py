@@ -1,0 +1,38 @@
+"""`sgbt train --model linear`: from a file to a folder, and no word vectors are ever read."""
+
+import pytest
+from typer.testing import CliRunner
+
+from sgbt.cli.app import app
+from sgbt.errors import TrainingError
+from sgbt.lexicon import SubstitutionTable
+from sgbt.models import LinearBag, load_classifier
+
+
+@pytest.fixture
+def arguments(tmp_path):
+    lines = [
+        f"the film number {row} was {word},{label}" for row in range(20) for word, label in (("good", 1), ("bad", 0))
+    ]
+    (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *lines]))
+    SubstitutionTable({"good": ("fine",), "film": ("movie",)}).to_json(tmp_path / "table.json")
+    (tmp_path / "more.toml").write_text('[model]\nfeatures = ["after"]\nminimum_count = 1\n[objective]\nkappa = 1.0\n')
+    data, table, more, out = (str(tmp_path / name) for name in ("reviews.csv", "table.json", "more.toml", "run"))
+    train = ["train", data, "--model", "linear", "--epochs", "2", "--vectors", "nowhere.txt", "--out", out]
+    return [*train, "--substitutions", table, "--config", more]
+
+
+def test_a_linear_model_needs_no_vectors(arguments, tmp_path):
+    result = CliRunner().invoke(app, [*arguments, "--objective", "certified"])
+    assert result.exit_code == 0, result.output
+    assert "dev certified" in result.output
+    model = load_classifier(tmp_path / "run").model
+    assert isinstance(model, LinearBag)
+    assert model.config.features == ("after",)
+    assert model.weight.any()
+
+
+def test_an_objective_it_cannot_have_is_refused(arguments):
+    result = CliRunner().invoke(app, [*arguments[:-2], "--objective", "sgbt"])
+    assert isinstance(result.exception, TrainingError)
+    assert "standard, ibp, certified" in str(result.exception)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+from tests.docs.blocks import python_blocks, run_page
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "paper.md"
+
+
+def test_every_counterexample_on_the_page_runs():
+    assert run_page(PAGE) >= 8
+
+
+def test_a_failing_block_names_its_line_on_the_page(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n\n```python\nassert 1 == 2\n```\n\n```text\nnot python\n```\n")
+    (block,) = python_blocks(page)
+    assert block.line == 4
+    with pytest.raises(AssertionError) as caught:
+        block.run({})
+    assert caught.traceback[-1].lineno + 1 == 4
+
+
+def test_functions_and_tests_named_on_the_page_exist():
+    text = PAGE.read_text(encoding="utf-8")
+    names = set(re.findall(r"`(sgbt\.bounds(?:\.\w+)+)`", text))
+    assert len(names) > 8
+    for name in names:
+        resolve(name)
+    tests = set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text))
+    assert len(tests) > 8
+    for path, function in tests:
+        source = (ROOT / path).read_text(encoding="utf-8")
+        assert not function or f"def {function}(" in source, f"{path}::{function}"
+
+
+def resolve(name: str) -> object:
+    """The object of a dotted name: the longest module, then attributes."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            found = getattr(found, part)
+        return found
+    raise AssertionError(name)

@@ -1,0 +1,79 @@
+"""Codes: what substitution can and cannot change, against brute force; SEM on a worked example."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sgbt.lexicon import SubstitutionTable, Vocabulary
+from sgbt.lexicon.codes import code_matrix, invariant_codes, synonym_codes
+
+
+def random_world(seed: int) -> tuple[Vocabulary, SubstitutionTable, dict[str, int]]:
+    random = np.random.default_rng(seed)
+    words = tuple(f"w{letter}" for letter in "abcdefghijklmnop")
+    entries = {
+        word: tuple(random.choice([other for other in words if other != word], random.integers(1, 3), replace=False))
+        for word in words
+        if random.random() < 0.4
+    }
+    counts = {word: int(random.choice([1, 500])) for word in words}
+    return Vocabulary(tuple(random.permutation(words)[:13])), SubstitutionTable(entries), counts
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_invariant_codes_are_the_components_of_brute_force(seed: int) -> None:
+    vocabulary, table, counts = random_world(seed)
+    codes = invariant_codes(vocabulary, table, counts, frequent=100)
+    apart = {word for word in vocabulary.words if word not in table and counts[word] >= 100}
+    linked = np.eye(len(vocabulary), dtype=bool)
+    for word in vocabulary.words:
+        for other in table.substitutes(word):
+            if other in vocabulary and other not in apart:
+                linked[vocabulary.id_of(word), vocabulary.id_of(other)] = True
+    linked |= linked.T
+    for _ in range(len(vocabulary)):
+        linked = linked @ linked
+    for one in range(2, len(vocabulary)):
+        for other in range(2, len(vocabulary)):
+            assert (codes[one] == codes[other]) == linked[one, other]
+    assert codes[:2].tolist() == [0, 1]
+    assert sorted(set(codes.tolist())) == list(range(codes.max() + 1))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_chain_of_substitutions_changes_a_code_except_into_a_word_kept_apart(seed: int) -> None:
+    vocabulary, table, counts = random_world(seed)
+    codes = invariant_codes(vocabulary, table, counts, frequent=100)
+    random = np.random.default_rng(seed)
+    for start in vocabulary.words:
+        word = start
+        for _ in range(8):
+            near = [other for other in table.substitutes(word) if other in vocabulary]
+            if not near:
+                break
+            word = str(random.choice(near))
+            if word not in table and counts[word] >= 100:
+                break  # the ambiguous case: a frequent word without substitutes has a code of its own
+            assert codes[vocabulary.id_of(word)] == codes[vocabulary.id_of(start)]
+
+
+def test_synonym_encoding_follows_the_published_algorithm() -> None:
+    """Algorithm 1 by hand, words by falling frequency a b c d e f.
+
+    a has no coded synonym: it founds a cluster and codes c. b founds one and codes d. c has nobody to code; d gives its
+    own code, b's, to e. f has two coded synonyms and takes the code of the nearest: c, which is in a's cluster.
+    """
+    words = ("a", "b", "c", "d", "e", "f", "g")
+    table = SubstitutionTable({"a": ("c",), "b": ("d",), "d": ("e",), "f": ("c", "b")})
+    vocabulary = Vocabulary(words)
+    codes = synonym_codes(vocabulary, table, {word: 100 - place for place, word in enumerate(words)})
+    founders = {word: vocabulary.decode([codes[vocabulary.id_of(word)]])[0] for word in words}
+    assert founders == {"a": "a", "b": "b", "c": "a", "d": "b", "e": "b", "f": "a", "g": "g"}
+    assert codes[:2].tolist() == [0, 1]
+
+
+def test_a_code_is_the_mean_of_its_words_by_their_counts() -> None:
+    matrix = np.array([[0.0], [5.0], [1.0], [4.0], [7.0]])
+    found = code_matrix(matrix, np.array([0, 1, 2, 2, 3]), np.array([0.0, 0, 3, 1, 0]))
+    assert found[:, 0].tolist() == [0.0, 5.0, 1.75, 7.0]

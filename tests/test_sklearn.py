@@ -1,0 +1,126 @@
+"""RobustTextClassifier within scikit-learn: its checks, pipelines, searches; and what `certify` proves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("sklearn")
+
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import check_estimator
+from tests import small
+
+from sgbt.errors import TrainingError
+from sgbt.lexicon import SubstitutionIndex
+from sgbt.sklearn import RobustTextClassifier
+
+DATA = small.dataset(train=60)
+X, Y = list(DATA.train.texts), np.array(["bad", "good"])[DATA.train.labels]
+QUICK = {"batch_size": 8, "learning_rate": 0.01, "rare": 1, "max_length": 16}
+
+
+def made(**options) -> RobustTextClassifier:
+    given = {"vectors": small.vectors(), "substitutions": small.TABLE, "epochs": 3, "config": QUICK, "device": "cpu"}
+    return RobustTextClassifier(**(given | options))
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SGBT_CACHE", str(tmp_path))
+    torch.set_num_threads(1)
+
+
+def test_fit_predict_and_score() -> None:
+    fitted = made(epochs=20).fit(X, Y)
+    probabilities = fitted.predict_proba(X)
+    assert probabilities.shape == (60, 2)
+    assert np.allclose(probabilities.sum(axis=1), 1)
+    assert set(fitted.predict(X)) <= {"bad", "good"}
+    assert fitted.score(X, Y) == np.mean(fitted.predict(X) == Y) > 0.8
+    numbers = made().fit(np.array(X, dtype=object), np.where(Y == "good", 7, -1))
+    assert numbers.classes_.tolist() == [-1, 7]
+    assert np.array_equal(made().fit(X, Y).predict_proba(X), made().fit(X, Y).predict_proba(X))
+
+
+@pytest.mark.parametrize("model", ["cnn", "bilstm"])
+def test_what_is_certified_holds_for_every_substitution(model: str) -> None:
+    options = {"cnn": {"filters": 4, "pooling": "mean"}, "bilstm": {"hidden": 4}}[model]
+    fitted = made(
+        model=model, objective="ibp", objective_options={"ramp_epochs": 1.0}, model_options=options, epochs=15
+    )
+    fitted.fit(X, Y)
+    proven = fitted.certify(X)
+    assert proven.dtype == bool
+    assert 0 < proven.sum() < len(X)
+    index = SubstitutionIndex.build(small.TABLE, fitted.classifier_.vocabulary)
+    choices = index.for_words([text.split() for text in X])
+    checked = [row for row in np.flatnonzero(proven) if choices.combinations(int(row)) <= 3000]
+    for row in checked:
+        variants = [
+            " ".join(fitted.classifier_.vocabulary.decode(ids))
+            for ids in small.all_variants(choices, int(row)).tolist()
+        ]
+        assert set(fitted.predict(variants)) == {fitted.predict([X[row]])[0]}
+    assert checked
+    with pytest.raises(TrainingError, match="substitutions to certify against"):
+        made(objective="standard", substitutions=None).fit(X, Y).certify(X)
+
+
+def test_parameters_clones_pipelines_and_searches() -> None:
+    estimator = made(seed=3)
+    assert clone(estimator).get_params()["seed"] == 3
+    assert estimator.set_params(objective="gbm").objective == "gbm"
+    pipeline = Pipeline([("lower", FunctionTransformer(lambda texts: [t.lower() for t in texts])), ("text", made())])
+    assert pipeline.fit(X, Y).predict(X[:2]).shape == (2,)
+    search = GridSearchCV(made(epochs=1), {"objective": ["standard", "sgbt"]}, cv=2, error_score="raise").fit(X, Y)
+    assert search.best_params_["objective"] in ("standard", "sgbt")
+
+
+def test_what_cannot_be_is_refused() -> None:
+    for use in ("predict", "predict_proba", "certify"):
+        with pytest.raises(NotFittedError):
+            getattr(made(), use)(X)
+    for texts, labels, sentence in (
+        ("text", Y, "a single text"),
+        ([], [], "got none"),
+        ([1, 2], [0, 1], "got int"),
+        (X, Y[:3], "3 labels"),
+        (X, ["same"] * 60, "two classes or more"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            made().fit(texts, labels)
+    with pytest.raises(TrainingError, match="one of cnn, bilstm"):
+        made(model="tree").fit(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_has_nothing_to_say_against_it() -> None:
+    """For texts, scikit-learn's own suite leaves out whatever would hand the estimator numbers, and says so."""
+    results = check_estimator(made(epochs=1), on_fail=None, on_skip=None)
+    assert {result["status"] for result in results} == {"passed"}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "check_no_attributes_set_in_init",
+        "check_parameters_default_constructible",
+        "check_get_params_invariance",
+        "check_set_params",
+        "check_estimator_repr",
+        "check_estimator_tags_renamed",
+        "check_valid_tag_types",
+        "check_mixin_order",
+    ],
+)
+def test_the_checks_of_scikit_learn_that_need_no_numbers(check: str) -> None:
+    getattr(estimator_checks, check)("RobustTextClassifier", RobustTextClassifier())

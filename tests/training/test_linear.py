@@ -1,0 +1,283 @@
+"""Training of linear models: blocks agree with the model, and a run learns, resumes, repeats and certifies."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sgbt.data import Split, TextDataset
+from sgbt.data.tokenised import RaggedIds
+from sgbt.errors import TrainingError
+from sgbt.lexicon import PADDING, SubstitutionIndex, SubstitutionTable, Vocabulary
+from sgbt.lexicon.codes import invariant_codes
+from sgbt.models import LinearBag, load_classifier, worst_case_logits
+from sgbt.models.bag_features import FAMILIES
+from sgbt.training import GBM, IBP, PRESETS, SEM, Certified, Standard, train
+from sgbt.training.bag_blocks import margins, pieces
+from sgbt.training.bag_options import PositionOptions, RowSets
+from sgbt.training.bag_spread import links, spread
+from sgbt.training.linear import bag_objective, bag_vocabulary, fit_features
+from sgbt.training.objective import Corpus
+from sgbt.training.steps import Examples
+
+QUICK = replace(PRESETS["linear"], epochs=8, patience=8, batch_size=40, learning_rate=0.05, rare=1)
+TABLE = SubstitutionTable(
+    {"good": ("fine", "great"), "fine": ("good",), "bad": ("poor", "of"), "poor": ("bad",), "film": ("movie",)}
+)
+
+
+def reviews(*, texts=120, seed=0, classes=2):
+    """Texts whose label shows in their words; the words of a label are substitutes of each other."""
+    generator = np.random.default_rng(seed)
+    marks = [("good", "fine", "great"), ("bad", "poor"), ("strange", "odd")][:classes]
+    rest = ("the", "film", "movie", "of", "a", "was", "plot")
+
+    def split(name, number):
+        labels = generator.integers(0, classes, number)
+        lines = []
+        for label in labels:
+            words = [*generator.choice(marks[label], 3), *generator.choice(rest, generator.integers(2, 9))]
+            lines.append(" ".join(generator.permutation(words)))
+        return Split(name, tuple(lines), labels)
+
+    names = ("positive", "negative", "strange")[:classes]
+    return TextDataset("toy", names, split("train", texts), split("dev", texts // 3), split("test", texts // 3))
+
+
+def run_of(folder, *, listener=None):
+    """One short run, the same every time."""
+    config = replace(QUICK, checkpoint_seconds=0.0)
+    options = {"objective": IBP(kappa=1.0), "substitutions": TABLE, "config": config}
+    return train(LinearBag(dropout=0.2), reviews(), out=folder, listener=listener, **options)
+
+
+def random_corpus(generator, *, words=9, texts=6, classes=3):
+    """A random vocabulary, table and texts, with a model whose weights are random."""
+    names = [f"w{number}" for number in range(words)]
+    rng = np.random.default_rng(int(torch.randint(0, 1 << 30, (1,), generator=generator)))
+    entries = {
+        name: tuple(other for other in rng.choice([*names, "elsewhere"], rng.integers(1, 3), False) if other != name)
+        for name in [*names[: words // 2], "outside"]
+    }
+    table = SubstitutionTable({name: found for name, found in entries.items() if found})
+    vocabulary = Vocabulary(tuple(names))
+    counts = {name: int(rng.choice([1, 500])) for name in names}
+    index = SubstitutionIndex.build(table, vocabulary)
+    lines = [list(rng.choice([*names, "outside", "unheard"], rng.integers(0, 7))) for _ in range(texts)]
+    flat = np.concatenate([index.rows_of(line) for line in lines])
+    rows = RaggedIds(flat, np.concatenate([[0], np.cumsum([len(line) for line in lines])]))
+    examples = Examples(rows, rng.integers(0, classes, texts), len(vocabulary), index)
+    model = LinearBag(classes=classes, features=FAMILIES, minimum_count=1).double()
+    fit_features(model, Corpus(vocabulary, counts, table), examples)
+    with torch.no_grad():
+        model.weight.copy_(torch.randn(model.weight.shape, generator=generator, dtype=torch.float64))
+        model.weight[PADDING] = 0
+        model.bias.copy_(torch.randn(classes, generator=generator, dtype=torch.float64))
+    return model, examples, index.for_words(lines)
+
+
+def test_blocks_agree_with_the_model_and_are_never_below_the_exact_worst_case():
+    generator = torch.Generator().manual_seed(0)
+    exact_somewhere = looser_somewhere = False
+    for _ in range(40):
+        model, examples, batch = random_corpus(generator)
+        labels = torch.from_numpy(examples.labels)
+        logits = model(batch.original, batch.mask)
+        exact = worst_case_logits(model, batch.ids, batch.allowed, batch.mask, labels)
+        sets = RowSets.of(model.codes, examples.substitutions)
+        seen = 0
+        for piece in pieces(model, examples.rows, examples.labels, np.arange(len(labels)), sets):
+            found = margins(piece, model.weight, model.bias, clean=True, worst=True)
+            own = logits[piece.rows] - logits[piece.rows, piece.label].unsqueeze(1)
+            assert torch.allclose(found.clean, own, atol=1e-12)
+            assert (found.worst >= exact[piece.rows] - 1e-12).all()
+            for place, row in enumerate(piece.rows.tolist()):
+                codes = model.codes[batch.ids[row]]
+                if (codes == codes[:, :1]).all():
+                    assert torch.allclose(found.worst[place], exact[row], atol=1e-12)
+                    exact_somewhere = True
+                looser_somewhere |= bool((found.worst[place] > exact[row] + 1e-9).any())
+            seen += len(piece.rows)
+        assert seen == len(labels)
+    assert exact_somewhere
+    assert looser_somewhere  # otherwise this test has no ambiguous words in it
+
+
+def test_gradients_of_blocks_are_those_of_the_worst_case():
+    generator = torch.Generator().manual_seed(1)
+    compared = 0
+    for _ in range(30):
+        model, examples, batch = random_corpus(generator)
+        labels = torch.from_numpy(examples.labels)
+        codes = model.codes[batch.ids]
+        steady = (codes == codes[..., :1]).all(dim=2).all(dim=1)
+        rows = steady.nonzero().squeeze(1).numpy()
+        if not len(rows):
+            continue
+        exact = worst_case_logits(model, batch.ids, batch.allowed, batch.mask, labels)[rows]
+        (expected,) = torch.autograd.grad((exact**2).sum(), model.weight)
+        sets = RowSets.of(model.codes, examples.substitutions)
+        total = sum(
+            (margins(piece, model.weight, model.bias, clean=False, worst=True).worst ** 2).sum()
+            for piece in pieces(model, examples.rows, examples.labels, rows, sets)
+        )
+        (found,) = torch.autograd.grad(total, model.weight)
+        assert torch.allclose(found, expected, atol=1e-10)
+        compared += int(expected.abs().sum() > 0)
+    assert compared > 5
+
+
+def test_the_first_option_is_the_text_itself():
+    sets = RowSets(
+        words=torch.tensor([[0, 0], [1, 1], [2, 3], [3, 3]]),
+        word_counts=torch.tensor([1, 1, 2, 1]),
+        codes=torch.tensor([[0, 0], [1, 1], [7, 5], [5, 5]]),
+        code_counts=torch.tensor([1, 1, 2, 1]),
+    )
+    options = PositionOptions.of(torch.tensor([3, 2, 3]), torch.tensor([True, False, True]), sets)
+    assert options.widths.tolist() == [2, 2, 1]
+    assert options.calm.tolist() == [False, False, True]
+    assert options.words.tolist() == [3, 3, 2, 3, 3]
+    assert options.before.tolist() == [0, 0, 5, 5, 0]
+    assert options.after.tolist() == [7, 5, 0, 0, 0]
+
+
+def test_weights_spread_to_substitutes_and_nowhere_else():
+    generator = torch.Generator().manual_seed(2)
+    for _ in range(10):
+        model, examples, _ = random_corpus(generator)
+        matrix = links(model, examples.substitutions).to_dense()
+        assert torch.allclose(matrix, matrix.T, atol=1e-15)
+        words = matrix[: len(model.codes), : len(model.codes)] > 0
+        for word in range(2, len(model.codes)):
+            row = examples.substitutions.choices[word]
+            for other in set(row.tolist()) - {0, 1, word}:
+                assert words[word, other]
+        assert not matrix[:2].any()
+        vector = torch.randn(len(matrix), 1, generator=generator, dtype=torch.float64, requires_grad=True)
+        found = spread(vector, links(model, examples.substitutions), hops=2)
+        assert torch.allclose(found, vector + matrix @ vector + matrix @ matrix @ vector)
+        (gradient,) = torch.autograd.grad((found**2).sum(), vector)
+        polynomial = torch.eye(len(matrix), dtype=torch.float64) + matrix + matrix @ matrix
+        assert torch.allclose(gradient, 2 * polynomial @ found)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("features", [(), ("before", "after", "pair", "triple")])
+def test_a_run_learns_and_certifies(classes, features):
+    data = reviews(classes=classes)
+    run = train(
+        LinearBag(classes=classes, features=features, minimum_count=1, frequent=10),
+        data,
+        objective=IBP(kappa=1.0),
+        substitutions=TABLE,
+        config=QUICK,
+    )
+    assert run.dev["accuracy"] > 0.9
+    assert run.dev["certified"] > 0.8
+    assert run.dev["certified"] <= run.dev["accuracy"]
+    predicted = run.model.predict(data.test.texts).probabilities.argmax(axis=1)
+    assert (predicted == data.test.labels).mean() > 0.9
+    assert not run.model.model.weight[PADDING].any()
+
+
+def test_worst_case_training_certifies_more_than_standard_training():
+    data = reviews(texts=200)
+    certified = {}
+    for objective in (Standard(), Certified(kappa=1.0)):
+        run = train(LinearBag(), data, objective=objective, substitutions=TABLE, config=QUICK)
+        index = SubstitutionIndex.build(TABLE, run.model.vocabulary)
+        batch = index.for_words([text.split() for text in data.test.texts])
+        labels = torch.from_numpy(data.test.labels)
+        worst = worst_case_logits(run.model.model, batch.ids, batch.allowed, batch.mask, labels)
+        others = worst.scatter(1, labels.unsqueeze(1), -torch.inf).amax(dim=1)
+        certified[objective.name] = int((others < 0).sum())
+    assert certified["certified"] >= certified["standard"]
+    assert certified["certified"] > 0
+
+
+def test_without_substitutions_words_have_codes_of_their_own():
+    run = train(LinearBag(minimum_count=1), reviews(), config=QUICK)
+    assert run.dev["accuracy"] > 0.9
+    assert run.model.model.codes.tolist() == list(range(len(run.model.vocabulary)))
+
+
+def test_the_same_seed_gives_the_same_weights_and_a_folder_gives_them_back(tmp_path):
+    data = reviews()
+    options = {"objective": Certified(kappa=0.7), "substitutions": TABLE, "config": QUICK}
+    one = train(LinearBag(dropout=0.3), data, seed=3, out=tmp_path / "run", **options)
+    two = train(LinearBag(dropout=0.3), data, seed=3, **options)
+    other = train(LinearBag(dropout=0.3), data, seed=4, **options)
+    assert torch.equal(one.model.model.weight, two.model.model.weight)
+    assert not torch.equal(one.model.model.weight, other.model.model.weight)
+    loaded = load_classifier(tmp_path / "run")
+    assert torch.equal(loaded.model.weight, one.model.model.weight)
+    assert loaded.table == TABLE
+    again = train(LinearBag(dropout=0.3), data, seed=3, out=tmp_path / "run", **options)  # finished: nothing to do
+    assert torch.equal(again.model.model.weight, one.model.model.weight)
+
+
+def test_a_killed_run_goes_on_to_the_same_weights(tmp_path):
+    script = textwrap.dedent(
+        """
+        import os, signal, sys
+        sys.path.insert(0, sys.argv[2])
+        import test_linear as t
+        from sgbt.training.listener import Listeners
+
+        class Killer(Listeners):
+            def step(self, number, parts, accuracy, examples):
+                if self.now == 6 and number == 1:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            def epoch(self, number, of, steps):
+                self.now = number
+
+        t.run_of(sys.argv[1], listener=Killer())
+        """
+    )
+    here = str(Path(__file__).parent)
+    killed = subprocess.run([sys.executable, "-c", script, str(tmp_path / "killed"), here], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    resumed, whole = run_of(tmp_path / "killed"), run_of(tmp_path / "whole")
+    assert torch.equal(resumed.model.model.weight, whole.model.model.weight)
+    assert [row.get("parts") for row in resumed.log.rows] == [row.get("parts") for row in whole.log.rows]
+
+
+def test_objectives_that_mean_nothing_for_a_linear_model_are_refused():
+    for objective in (GBM(), SEM(), IBP(epsilon=0.5), Certified(beta=0.5), Certified(code_channel=True)):
+        with pytest.raises(TrainingError, match="linear model"):
+            bag_objective(objective)
+    assert bag_objective(Standard()) == Standard()
+    assert bag_objective(Certified(kappa=0.4, beta=0.0)) == IBP(kappa=0.4, ramp_epochs=0.0)
+
+
+def test_the_vocabulary_has_frequent_words_and_the_whole_table():
+    vocabulary = bag_vocabulary({"the": 9, "once": 1, "film": 1}, TABLE, rare=2)
+    assert "once" not in vocabulary
+    assert vocabulary.words[0] == "the"
+    assert set(vocabulary.words) == {"the", "good", "fine", "great", "bad", "poor", "of", "film", "movie"}
+    assert SubstitutionIndex.build(TABLE, vocabulary).complete
+    assert bag_vocabulary({"the": 9, "once": 1}, None, rare=1).words == ("the", "once")
+
+
+def test_substitutes_are_counted_as_features():
+    table = SubstitutionTable({"good": ("fine",)})
+    vocabulary = Vocabulary(("good", "fine", "film"))
+    index = SubstitutionIndex.build(table, vocabulary)
+    rows = index.rows_of(["good", "film"] * 3)
+    examples = Examples(RaggedIds(rows, np.array([0, 2, 4, 6])), np.zeros(3, np.int64), len(vocabulary), index)
+    model = LinearBag(features=("after",), minimum_count=3)
+    fit_features(model, Corpus(vocabulary, {}, table), examples)
+    codes = torch.from_numpy(invariant_codes(vocabulary, table, {}))
+    assert torch.equal(model.codes, codes)
+    fine, film = vocabulary.id_of("fine"), vocabulary.id_of("film")
+    listed = model.features(torch.tensor([fine]), torch.tensor([0]), codes[[film]])
+    assert int(listed[0, 1]) > 0
+    assert int(model.features(torch.tensor([fine]), torch.tensor([0]), codes[[fine]])[0, 1]) == 0
