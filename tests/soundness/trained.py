@@ -10,7 +10,7 @@ import torch
 from sgbt.data import Split, TextDataset
 from sgbt.embeddings import EmbeddingTable
 from sgbt.lexicon import SubstitutionTable
-from sgbt.models import BiLSTM, TextClassifier, TextCNN
+from sgbt.models import BiLSTM, LinearBag, TextClassifier, TextCNN
 from sgbt.training import IBP, Certified, Standard, TrainingConfig, train
 
 CLASSES = 3
@@ -85,8 +85,10 @@ def vectors() -> EmbeddingTable:
 def trained(kind: str, objective: str = "standard", pooling: str = "", classes: int = 2) -> TextClassifier:
     """A classifier of some kind; every call with the same options gives the same one."""
     torch.manual_seed(0)
-    if kind == "cnn":
-        model: TextCNN | BiLSTM = TextCNN(
+    if kind == "linear":
+        model: TextCNN | BiLSTM | LinearBag = LinearBag(classes=classes, minimum_count=1, frequent=5)
+    elif kind == "cnn":
+        model = TextCNN(
             vectors(), classes=classes, filters=6, kernel_sizes=(2, 3), pooling=pooling or "max", dropout=0.0
         )
     else:

@@ -26,8 +26,8 @@ from sgbt.errors import CertificateError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import AnyModel, TextClassifier, TwoChannel, weights_hash
 
-POSITIONS_PER_BATCH = 1 << 16
-POSITIONS_PER_READING = {"cnn": 1 << 14, "bilstm": 1 << 12}
+POSITIONS_PER_BATCH = 1 << 14
+POSITIONS_PER_READING = {"cnn": 1 << 12, "bilstm": 1 << 12}
 UNLIKE = 1.25
 """Texts of one batch are at most this many times as long as the shortest."""
 CLEAN = "clean"

@@ -51,21 +51,25 @@ class CNNReading:
         """The head's bias of (label - rival)."""
         return self.question.against_rivals(self.model.head.weight, self.model.head.bias)[1]
 
-    def carried(self, features: Sequence[FeatureLines]) -> SeparableBound:
+    def carried(self, *menu: Sequence[FeatureLines]) -> list[SeparableBound]:
         """Linear features through the head: below where a weight is positive, above where it is negative."""
-        constant, gains = self.bias, None
-        for windows, lines, head in zip(self.windows, features, self.heads, strict=True):
+        constants, gains = [self.bias for _ in menu], None
+        for number, (windows, head) in enumerate(zip(self.windows, self.heads, strict=True)):
             up, down = head.clamp(min=0), head.clamp(max=0)
-            constant = constant + (up * lines.below.offset.unsqueeze(1) + down * lines.above.offset.unsqueeze(1)).sum(
-                -1
-            )
-            coefficients = up.unsqueeze(2) * lines.below.slopes.unsqueeze(1)
-            coefficients = coefficients + down.unsqueeze(2) * lines.above.slopes.unsqueeze(1)
-            constant = constant + torch.einsum("brwf,bwf->br", coefficients, windows.box.clean)
-            part = windows.gains(self.question, coefficients)
+            stacked = []
+            for place, features in enumerate(menu):
+                below, above = features[number].below, features[number].above
+                fixed = (up * below.offset.unsqueeze(1) + down * above.offset.unsqueeze(1)).sum(dim=-1)
+                slopes = up.unsqueeze(2) * below.slopes.unsqueeze(1) + down.unsqueeze(2) * above.slopes.unsqueeze(1)
+                constants[place] = constants[place] + fixed + torch.einsum("brwf,bwf->br", slopes, windows.box.clean)
+                stacked.append(slopes)
+            part = windows.gains(self.question, torch.cat(stacked, dim=1))  # moves are read once for the whole menu
             gains = part if gains is None else gains + part
         assert gains is not None
-        return SeparableBound(self.question, constant, gains)
+        return [
+            SeparableBound(self.question, constant, gain)
+            for constant, gain in zip(constants, gains.chunk(len(menu), dim=1), strict=True)
+        ]
 
     def interval(self) -> list[SeparableBound]:
         """Tier ibp, from the exact boxes of the windows: the only tier without first-order term."""
@@ -123,10 +127,10 @@ class CNNReading:
         where the head's weight is positive, with the constant that no window can exceed elsewhere.
         """
         if self.model.config.pooling == "mean":
-            return [self.carried([mean_lines(self.phi, windows, relax) for windows in self.windows])]
+            return self.carried([mean_lines(self.phi, windows, relax) for windows in self.windows])
         fixed = [fixed_max_lines(self.phi, windows, relax) for windows in self.windows]
         lifted = [constant_above(lines, self.phi, windows) for lines, windows in zip(fixed, self.windows, strict=True)]
-        return [self.carried(fixed), self.carried(lifted)]
+        return self.carried(fixed, lifted)
 
     def core(self) -> list[SeparableBound]:
         """Tier sgbt-core. ReLU has no curvature bound at its kink; there the interval tier stands in."""
@@ -142,7 +146,7 @@ class CNNReading:
             return self.second_order(planes)
         lines = [fitted_max_lines(self.phi, windows, planes) for windows in self.windows]
         lifted = [constant_above(line, self.phi, windows) for line, windows in zip(lines, self.windows, strict=True)]
-        return [self.carried(lines), self.carried(lifted)]
+        return self.carried(lines, lifted)
 
     def exact(self) -> list[SeparableBound]:
         """Tier exact, for mean pooling: the least margins themselves, by dynamic programming."""

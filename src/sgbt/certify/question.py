@@ -17,12 +17,16 @@ from sgbt.lexicon.vocabulary import PADDING
 class Swaps:
     """Every single replacement that a batch allows, as a flat list: text, place and slot of each, [swaps] each.
 
-    Most words have no substitutes and few have many, so the list is far shorter than [texts, words, choices].
+    Most words have no substitutes and few have many, so the list is far shorter than [texts, words, choices]. Swaps of
+    one word stand together: `spots` [replaceable words, 2] gives text and place of each word that has any, and
+    `taken` [replaceable words, slots] tells which slots from 1 on they are, in the order of the list.
     """
 
     text: Tensor
     place: Tensor
     slot: Tensor
+    spots: Tensor
+    taken: Tensor
 
     def __len__(self) -> int:
         return len(self.text)
@@ -114,8 +118,10 @@ class Question:
     @cached_property
     def swaps(self) -> Swaps:
         """Every single allowed replacement."""
-        text, place, slot = self.allowed[..., 1:].nonzero(as_tuple=True)
-        return Swaps(text, place, slot + 1)
+        free = self.allowed[..., 1:]
+        text, place, slot = free.nonzero(as_tuple=True)
+        spots = free.any(dim=2).nonzero()
+        return Swaps(text, place, slot + 1, spots, free[spots[:, 0], spots[:, 1]])
 
     def against_rivals(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
         """The head's rows for (label - rival): weights [texts, rivals, features] and biases [texts, rivals]."""

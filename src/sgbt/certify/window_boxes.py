@@ -22,7 +22,8 @@ class Windows:
     """The windows of one width: `box` [texts, windows, filters], and `real` [texts, windows, 1] tells which exist.
 
     A window's pre-activation is affine in its words, so its box is exact. `projected[l]` [words, filters] is what each
-    word adds at offset l, and swap i puts word `swapped[i]` where word `original[i]` was.
+    word adds at offset l. Replaceable word i is `original[i]`, and its slots hold the words `swapped[i]` [slots], the
+    word itself where a slot is not taken.
     """
 
     box: Box
@@ -34,11 +35,13 @@ class Windows:
 
     @cached_property
     def moves(self) -> tuple[Tensor, ...]:
-        """What each swap adds to the window in which it stands at offset l: [swaps, filters] for each l."""
-        return tuple(
-            self.scale * (words.index_select(0, self.swapped) - words.index_select(0, self.original))
-            for words in self.projected
-        )
+        """What each slot adds to the window whose word l it replaces: [words, slots, filters] for each l."""
+        found = []
+        for words in self.projected:
+            moved = words.index_select(0, self.swapped.flatten()).view(*self.swapped.shape, words.shape[1])
+            moved -= words.index_select(0, self.original).unsqueeze(1)
+            found.append(moved if self.scale == 1.0 else moved.mul_(self.scale))
+        return tuple(found)
 
     @property
     def counts(self) -> Tensor:
@@ -53,16 +56,16 @@ class Windows:
         """
         swaps, size = question.swaps, len(self.moves)
         _, rivals, windows, filters = coefficients.shape
-        total = coefficients.new_zeros(len(swaps), rivals)
+        total = coefficients.new_zeros(*swaps.taken.shape, rivals)
         rows, loose = _by_window(coefficients, size - 1), None if radii is None else _by_window(radii, size - 1)
-        first = swaps.text * (windows + 2 * (size - 1)) + swaps.place + size - 1
+        first = swaps.spots[:, 0] * (windows + 2 * (size - 1)) + swaps.spots[:, 1] + size - 1
         for offset, move in enumerate(self.moves):
             near = rows.index_select(0, first - offset).view(-1, rivals, filters)
-            total += torch.einsum("srf,sf->sr", near, move)
+            total.baddbmm_(move, near.transpose(1, 2))
             if loose is not None:
                 near = loose.index_select(0, first - offset).view(-1, rivals, filters)
-                total -= torch.einsum("srf,sf->sr", near, move.abs())
-        return total
+                total.baddbmm_(move.abs(), near.transpose(1, 2), alpha=-1)
+        return total[swaps.taken]
 
 
 def _by_window(coefficients: Tensor, margin: int) -> Tensor:
@@ -77,8 +80,10 @@ def window_boxes(model: TextCNN, question: Question, tables: WordTables) -> list
     codes = model.embedding.encode(F.pad(ids, (0, 0, 0, missing)))
     allowed = torch.cat([allowed, _only_first(allowed, missing)], dim=1)
     sets = WordSets.of(codes, allowed)
-    chosen = sets.places[question.swaps.text, question.swaps.place]
-    original, swapped = sets.choices[chosen, 0], sets.choices[chosen, question.swaps.slot]
+    spots, taken = question.swaps.spots, question.swaps.taken
+    chosen = sets.choices[sets.places[spots[:, 0], spots[:, 1]]]
+    original = chosen[:, 0]
+    swapped = torch.where(taken, chosen[:, 1:], original.unsqueeze(1))
     found = []
     for number, layer in enumerate(model.convolutions):
         assert isinstance(layer, nn.Conv1d)
