@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from sgbt.attacks.engine import Neighbourhood, Swaps
+from sgbt.attacks.stretches import Stretches
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS
 
@@ -24,7 +25,7 @@ Array = NDArray[Any]
 FEW = 4
 """Up to this many changed positions, greatest values are found directly and not by running maxima."""
 BLOCK = 64
-"""Swaps that are worked on at once, few enough to stay in the processor's cache."""
+"""Swaps, or texts, that are worked on at once, few enough to stay in the processor's cache."""
 
 
 class FastCNN:
@@ -66,14 +67,14 @@ class FastCNN:
         head = model.head.weight.unflatten(1, (len(order), filters))[:, order].flatten(1)
         self._head, self._head_bias = head.t().contiguous().numpy(), model.head.bias.numpy()
         self._known: list[tuple[Array, Array]] = []  # the first text and the last one, with their windows
+        self._first: Stretches | None = None
 
     def logits(self, places: Array) -> Array:
         """Logits [texts, labels] of texts in full."""
-        features = np.empty((len(places), len(self._bias)), self._bias.dtype)
-        for row, text in enumerate(places):
-            values = self._pooled_values(self._windows(self._filled(text)))
-            features[row] = self._pool(values)
-        return self._finish(features)
+        if not len(places):
+            return np.zeros((0, len(self._head_bias)), self._bias.dtype)
+        pooled = [self._pooled(places[start : start + BLOCK]) for start in range(0, len(places), BLOCK)]
+        return self._finish(np.concatenate(pooled))
 
     def neighbourhood(self, places: Array, swaps: Swaps, new: Array) -> Neighbourhood:
         """Logits of texts and of one-word changes of them; changes of one text stand together."""
@@ -89,6 +90,35 @@ class FastCNN:
                 pooled = self._swapped(filled, windows, values, swaps.positions[rows], new[rows])
                 changed[rows] = self._finish(pooled)
         return Neighbourhood(self._finish(features), changed)
+
+    def _pooled(self, places: Array) -> Array:
+        """Pooled values [texts, filters] of texts: windows that differ from those of the first text asked about are
+        found anew, each distinct one once; over the stretches that agree, the greatest values are looked up.
+        """
+        texts = np.pad(places, ((0, 0), (0, self._padded - places.shape[1])), constant_values=-1)
+        if self._first is None:
+            self._windows(texts[0])
+            self._first = Stretches.of(self._pooled_values(self._known[0][1]), mean=self._mean)
+        differs = texts != self._known[0][0]
+        touched = differs.copy()
+        for offset in range(1, self._widest):
+            touched[:, :-offset] |= differs[:, offset:]
+        owners, starts = np.nonzero(touched)
+        words = np.pad(texts, ((0, 0), (0, self._widest)), constant_values=-1)
+        content = [words[owners, starts + offset] for offset in range(self._widest)]
+        firsts, which = _distinct([starts, *content], [self._padded, *[len(self._projected[0]) + 1] * self._widest])
+        fresh = np.repeat(self._bias[None], len(firsts), axis=0)
+        for offset, columns in enumerate(self._columns):
+            fresh[:, :columns] += self._projected[offset][content[offset][firsts]]
+        if not self._late:
+            fresh = self._activate(fresh)
+        for count, group in zip(self._counts, self._groups, strict=True):
+            fresh[starts[firsts] >= count, group] = 0 if self._mean else -np.inf
+        pooled = self._first.outside(touched)
+        join = np.add if self._mean else np.maximum
+        for owner, rows in _runs(owners):  # reduceat would go down one column at a time
+            join(pooled[owner], join.reduce(fresh[which[rows]], axis=0), out=pooled[owner])
+        return pooled
 
     def _filled(self, text: Array) -> Array:
         missing = self._padded - len(text)
@@ -209,3 +239,15 @@ def _runs(owners: Array) -> Iterator[tuple[int, slice]]:
     edges = np.flatnonzero(np.diff(owners, prepend=-1, append=-2))
     for start, stop in pairwise(edges):
         yield int(owners[start]), slice(int(start), int(stop))
+
+
+def _distinct(columns: list[Array], sizes: list[int]) -> tuple[Array, Array]:
+    """Which rows are the first of their kind, and for every row which of those it equals; entries start at -1."""
+    if np.prod([float(size + 1) for size in sizes]) >= 2.0**62:  # too many to number: every row counts as its own
+        everything = np.arange(len(columns[0]))
+        return everything, everything
+    key = np.zeros(len(columns[0]), np.int64)
+    for column, size in zip(columns, sizes, strict=True):
+        key = key * (size + 1) + column + 1
+    _, rows, which = np.unique(key, return_index=True, return_inverse=True)
+    return rows, which
