@@ -7,6 +7,7 @@ tells the others, so that all go on together or stop together.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 from collections.abc import Callable, Iterator
@@ -84,20 +85,25 @@ class Processes:
 
 @contextlib.contextmanager
 def together(device: torch.device) -> Iterator[Processes]:
-    """The processes that torchrun launched (environment WORLD_SIZE above one), joined while the block runs."""
+    """The processes that torchrun launched (environment WORLD_SIZE above one).
+
+    They join once and stay joined to the end: a second meeting through the same store could find the addresses that
+    the first one left there, and wait for ever.
+    """
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield Processes(device=device)
         return
-    joined_here = not dist.is_initialized()
-    if joined_here:
+    if not dist.is_initialized():
         if device.type == "cuda":
             torch.cuda.set_device(device)
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    try:
-        yield Processes(dist.get_rank(), dist.get_world_size(), device)
-    finally:
-        if joined_here:
-            dist.destroy_process_group()
+        atexit.register(_part)
+    yield Processes(dist.get_rank(), dist.get_world_size(), device)
+
+
+def _part() -> None:
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def speaks() -> bool:
