@@ -87,7 +87,7 @@ def test_a_run_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path) 
         "c.certify(load_classifier(model), json.load(open(texts)), out=out)"
     )
     command = [sys.executable, "-c", code, *map(str, (folder, tmp_path / "texts.json", file))]
-    for _ in range(3):
+    for _ in range(2):
         process = subprocess.Popen(
             command,
             env=os.environ | {"OMP_NUM_THREADS": "1"},

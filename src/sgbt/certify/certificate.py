@@ -92,7 +92,7 @@ class Certificate:
         return {name: getattr(self, name) for name in _PLAIN} | {
             "verdict": str(self.verdict),
             "tiers": list(self.tiers),
-            "milliseconds": {tier: round(spent, 4) for tier, spent in self.milliseconds.items()},
+            "milliseconds": dict(self.milliseconds),
         }
 
     @staticmethod

@@ -274,7 +274,7 @@ class Answers:
         slack = torch.full((len(rows),), self.slack, dtype=torch.float64, device=best.device)
         radius = torch.stack([bound.radius(slack) for bound in bounds]).amax(dim=0)
         settled = self.proven(rows).tolist()
-        share = 1000 * seconds / max(len(rows), 1)
+        share = round(1000 * seconds / max(len(rows), 1), 4)  # as rows have it, so that both give the same figures
         for place, (row, fresh) in enumerate(zip(rows.tolist(), news.tolist(), strict=True)):
             if settled[place]:
                 continue
