@@ -72,6 +72,7 @@ def test_an_unwritable_cache_is_one_sentence(sgbt_command: Command, tmp_path: Pa
 
 INTERRUPTED = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background starts with it ignored
 import sgbt.cli.data as data
 def interrupted(*arguments, **options):
     os.kill(os.getpid(), signal.SIGINT)

@@ -103,4 +103,5 @@ if __name__ == "__main__":
             answer = weights_hash(trained(Options(**each), where / str(number)).model.model)
         except SgbtError as problem:
             answer = str(problem)
-        print(json.dumps([number, os.environ.get("RANK"), answer]), flush=True)
+        line = json.dumps([number, os.environ.get("RANK"), answer]) + "\n"
+        os.write(1, line.encode())  # in one piece, because two processes write to one pipe
