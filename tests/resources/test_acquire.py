@@ -120,6 +120,14 @@ class TestReadOnlyHome:
         assert wrong.read_bytes() == b"something else"
         (tmp_path / "collection").chmod(0o755)
 
+    def test_a_wrong_copy_in_a_home_that_may_be_written_is_left_alone_too(self, offer: Offer, tmp_path: Path) -> None:
+        offer(Given())
+        own = put(tmp_path / "home", b"my own version")
+        located = get("thing", data_home=tmp_path / "home")
+        assert located.paths[0].is_relative_to(user_cache())
+        assert located.paths[0].read_bytes() == CONTENT
+        assert own.read_bytes() == b"my own version"
+
     def test_the_rule(self, tmp_path: Path) -> None:
         (tmp_path / "closed").mkdir(mode=0o555)
         (tmp_path / "open").mkdir()

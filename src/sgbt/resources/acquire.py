@@ -79,7 +79,8 @@ def get(name: str, *, data_home: Path | None = None, progress: Progress | None =
     resource, homes, attempts = resource_named(name), data_homes(data_home), list[Attempt]()
     if found := _locate(resource, homes, attempts):
         return found
-    home = writable_home(homes)
+    # a copy in the user's own data home that is not the published one is the user's: it is never overwritten
+    home = writable_home((*(home for home in homes[:-1] if not any(resource.find(home))), homes[-1]))
     make_folder(home)
     with exclusive(home / f".lock-{resource.name}"):
         if found := _locate(resource, homes, []):  # another process fetched it while this one waited
