@@ -88,7 +88,9 @@ class MaxPooledGrowth(PooledGrowth):
                 last[kernel - 1 - taps.start] += words.stop - words.start
             else:  # a text shorter than two kernels
                 between.append((words, taps))
-        won = prefixes_won(absolute, first) + prefixes_won(absolute.flip(0), last).flip(0)
+        won = torch.zeros_like(absolute)
+        add_prefixes_won(won.unbind(0), absolute.unbind(0), first)
+        add_prefixes_won(won.unbind(0)[::-1], absolute.unbind(0)[::-1], last)
         for words, taps in between:
             winner = (taps.start + absolute[taps].argmax(0))[None]
             won.scatter_add_(0, winner, won.new_full(winner.shape, words.stop - words.start))
@@ -264,23 +266,22 @@ class AveragePooledCurvature(PooledCurvature):
         return self._bends(displacement).mean(-1) / 2
 
 
-def prefixes_won(values: Tensor, counts: Sequence[float]) -> Tensor:
-    """How often each place along the first axis has the greatest of the first 1, 2, ... values; the n-th prefix counts
-    `counts[n - 1]` times.
+def add_prefixes_won(won: Sequence[Tensor], values: Sequence[Tensor], counts: Sequence[float]) -> None:
+    """Add to `won`, place by place, how often each value is the greatest of the first 1, 2, ... of them.
 
-    A place that sets a record wins every prefix up to the next record, so one pass forward finds the records and one
-    pass back adds up what lies between them. Of equal values the first wins.
+    The n-th prefix counts `counts[n - 1]` times. A place that sets a record wins every prefix up to the next record, so
+    one pass forward finds the records and one pass back adds up what lies between them. Of equal values the first wins.
     """
-    best, records = values[0], [torch.ones_like(values[0])]
+    best, records = values[0], []
     for value in values[1:]:
-        records.append((value > best).to(values.dtype))
+        records.append(value > best)
         best = torch.maximum(best, value)
-    ahead, won = torch.zeros_like(best), [best] * len(records)
-    for place in range(len(records) - 1, -1, -1):
-        ahead = ahead + counts[place]
-        won[place] = records[place] * ahead
-        ahead = ahead - won[place]
-    return torch.stack(won)
+    ahead = torch.full_like(best, counts[-1])
+    for place in range(len(records), 0, -1):
+        mine = ahead * records[place - 1]
+        won[place].add_(mine)
+        ahead.sub_(mine).add_(counts[place - 1])
+    won[0].add_(ahead)
 
 
 def window_norms(magnitudes: Tensor, windows: Windows) -> Tensor:
