@@ -53,6 +53,14 @@ def test_what_is_saved_comes_back_bit_for_bit(name: str, table: SubstitutionTabl
     assert not found.model.training
 
 
+def test_a_model_in_float64_comes_back_in_float64(tmp_path: Path) -> None:
+    given = classifier()
+    given.model.double()
+    found = load_classifier(save_classifier(given, tmp_path / "model"))
+    assert weights_hash(found.model) == weights_hash(given.model)
+    assert {weight.dtype for weight in found.model.parameters()} == {torch.float64}
+
+
 def test_predictions_are_rows_of_probabilities_in_the_order_of_the_texts() -> None:
     model = classifier()
     found = model.predict(TEXTS * 3, batch_size=2)

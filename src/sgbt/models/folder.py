@@ -224,4 +224,7 @@ def _fill(model: AnyModel, path: Path) -> None:
             raise ModelError(
                 wanted=f"{name} of shape {tuple(wanted[name].shape)}", got=str(tuple(tensor.shape)), where=str(path)
             )
+    precisions = {tensor.dtype for tensor in stored.values() if tensor.is_floating_point()}
+    if len(precisions) == 1:  # a model that was saved in float64 comes back in float64
+        model.to(precisions.pop())
     model.load_state_dict(stored)
