@@ -20,12 +20,12 @@ from tests.attacks.world import World
 from sgbt.attacks import METHODS, AttackBugError, AttackResult, attack, read_rows, summarise, write_textattack_csv
 from sgbt.attacks.check import checked
 from sgbt.attacks.result import Swap
-from sgbt.attacks.summary import Share
 from sgbt.attacks.victim import victim_of
 from sgbt.data import Split
 from sgbt.errors import AttackError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import TextClassifier
+from sgbt.shares import Share
 
 SMALL = {
     "genetic": {"population": 6, "generations": 3},

@@ -17,9 +17,10 @@ from sgbt.attacks.pso import PSO, PSO_PRESETS
 from sgbt.attacks.pwws import PWWS
 from sgbt.attacks.result import AttackResult, Swap
 from sgbt.attacks.rows import read_rows
-from sgbt.attacks.summary import AttackSummary, Share, summarise
+from sgbt.attacks.summary import AttackSummary, summarise
 from sgbt.attacks.textattack_csv import write_textattack_csv
 from sgbt.attacks.victim import CallableVictim
+from sgbt.shares import Share
 
 __all__ = [
     "BLACK_BOX",

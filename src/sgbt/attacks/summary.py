@@ -7,40 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult
-
-Z95 = 1.959963984540054
-"""The normal quantile of a two-sided 95 % interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """`count` of `total`, with its Wilson interval at 95 %."""
-
-    count: int
-    total: int
-
-    @property
-    def value(self) -> float:
-        """The share itself; not a number when there is nothing to count."""
-        return self.count / self.total if self.total else math.nan
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's interval: it stays within 0 and 1 and is honest at both ends."""
-        if not self.total:
-            return 0.0, 1.0
-        share, z2 = self.value, Z95 * Z95
-        middle = (share + z2 / (2 * self.total)) / (1 + z2 / self.total)
-        half = math.sqrt(share * (1 - share) / self.total + z2 / (4 * self.total**2)) * Z95 / (1 + z2 / self.total)
-        return (max(0.0, middle - half) if self.count else 0.0), (
-            min(1.0, middle + half) if self.count < self.total else 1.0
-        )
-
-    def __str__(self) -> str:
-        if not self.total:
-            return "none"
-        low, high = self.interval
-        return f"{self.value:.1%} ({self.count:,} of {self.total:,}; {low:.1%} to {high:.1%})"
+from sgbt.shares import Share
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ import torch
 from sgbt.certify.certificate import Certificate
 from sgbt.certify.oracle import combinations_of, exhaustive
 from sgbt.certify.question import Question
-from sgbt.certify.summary import Share
 from sgbt.errors import CertificateError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import TextClassifier
+from sgbt.shares import Share
 
 
 @dataclass(frozen=True, slots=True)

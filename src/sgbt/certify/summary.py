@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.tiers import TIERS
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """`count` of `total`, with Wilson's 95 % interval for the proportion behind it."""
-
-    count: int
-    total: int
-
-    @property
-    def value(self) -> float:
-        """The share itself; NaN of nothing."""
-        return self.count / self.total if self.total else math.nan
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's score interval: right for shares near 0 and 1 too, where the usual one is not."""
-        if not self.total:
-            return 0.0, 1.0
-        z, n, p = 1.959963984540054, self.total, self.value
-        centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-        spread = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-        return max(0.0, centre - spread), min(1.0, centre + spread)
-
-    def __str__(self) -> str:
-        low, high = self.interval
-        if not self.total:
-            return "none"
-        return f"{100 * self.value:.2f} % ({100 * low:.2f} to {100 * high:.2f}), {self.count:,} of {self.total:,}"
+from sgbt.shares import Share
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,13 @@ from rich.table import Table
 
 from sgbt.certify import DEFAULT_TIERS, TIERS, Certificate, certify
 from sgbt.certify.robust import Robust, robust_by_oracle
-from sgbt.certify.summary import Share, Summary
+from sgbt.certify.summary import Summary
 from sgbt.cli import options as opt
 from sgbt.data import Split
 from sgbt.errors import CertificateError, DataError
 from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier, load_classifier
+from sgbt.shares import Share
 
 console = Console(highlight=False)
 ORACLE_LIMIT = 20_000
