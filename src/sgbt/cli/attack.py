@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -129,7 +130,7 @@ def _table(classifier: TextClassifier, name: str, vectors: str, data_home: Path 
                 remedy="choose a table, such as --substitutions counter_fitted",
             )
         return classifier.table
-    table = opt.table_of(name, opt.vectors_of(vectors, data_home=data_home), data_home=data_home)
+    table = opt.table_of(name, partial(opt.vectors_of, vectors, data_home=data_home), data_home=data_home)
     if table is None:
         raise AttackError(wanted="a substitution table", got=repr(name), where="--substitutions")
     return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -89,7 +90,7 @@ def table_for(classifier: TextClassifier, name: str, *, vectors: str, data_home:
     """The table that the command line names; `model` is the one that the model was trained for."""
     table = classifier.table
     if name != "model":
-        table = opt.table_of(name, opt.vectors_of(vectors, data_home=data_home), data_home=data_home)
+        table = opt.table_of(name, partial(opt.vectors_of, vectors, data_home=data_home), data_home=data_home)
     if table is None:
         raise CertificateError(
             wanted="a substitution table",

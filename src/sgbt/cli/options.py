@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sgbt.cli.progress import ProgressBars
-from sgbt.data import TextDataset, load_dataset
-from sgbt.embeddings import EmbeddingTable, load_embeddings
 from sgbt.errors import LexiconError
-from sgbt.lexicon import SubstitutionTable
 from sgbt.resources import UnavailableError
+
+if TYPE_CHECKING:  # imported where they are used: `sgbt data list` needs no torch
+    from sgbt.data import TextDataset
+    from sgbt.embeddings import EmbeddingTable
+    from sgbt.lexicon import SubstitutionTable
 
 DataHome = Annotated[
     Path | None,
@@ -46,6 +48,8 @@ def dataset_of(
     seed: int = 0,
 ) -> TextDataset:
     """The dataset that the command line names."""
+    from sgbt.data import load_dataset
+
     with ProgressBars() as bars:
         return load_dataset(
             data,
@@ -61,6 +65,8 @@ def dataset_of(
 
 def vectors_of(name: str, *, data_home: Path | None) -> EmbeddingTable:
     """The word vectors that the command line names."""
+    from sgbt.embeddings import load_embeddings
+
     return load_embeddings(name, data_home=data_home)
 
 
@@ -68,6 +74,7 @@ def table_of(
     name: str, vectors: EmbeddingTable | Callable[[], EmbeddingTable], *, data_home: Path | None
 ) -> SubstitutionTable | None:
     """The substitution table that the command line names; vectors that come as a function are read only if needed."""
+    from sgbt.lexicon import SubstitutionTable
 
     def read() -> EmbeddingTable:
         return vectors() if callable(vectors) else vectors
