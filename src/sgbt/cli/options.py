@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgbt.cli.progress import ProgressBars
+from sgbt.cli.reading import Reading
 from sgbt.errors import LexiconError
 from sgbt.resources import UnavailableError
 
@@ -21,10 +21,17 @@ DataHome = Annotated[
     Path | None,
     typer.Option(help="Folder with data, looked into first (otherwise $SGBT_DATA, then the user cache folder)."),
 ]
-Data = Annotated[str, typer.Argument(help="A dataset (imdb, yahoo_answers) or a CSV, TSV, JSONL or Parquet file.")]
+Data = Annotated[str, typer.Argument(help="A dataset (imdb, yahoo) or a CSV, TSV, JSONL or Parquet file.")]
+DataOfRun = Annotated[
+    str, typer.Option(help="A dataset (imdb, yahoo) or a file; otherwise what the model was trained on.")
+]
 TextColumn = Annotated[str | None, typer.Option("--text", help="Column with the texts, if not named text.")]
 LabelColumn = Annotated[str | None, typer.Option("--label", help="Column with the labels, if not named label.")]
 DropEmpty = Annotated[bool, typer.Option("--drop-empty", help="Leave out rows without text instead of stopping.")]
+DropShared = Annotated[bool, typer.Option("--drop-shared", help="Leave out of train the texts that test has as well.")]
+TestFile = Annotated[
+    str | None, typer.Option(help="A second file for test; otherwise a fifth of the first is set aside.")
+]
 Encoding = Annotated[str, typer.Option(help="Encoding of the data file.")]
 Vectors = Annotated[str, typer.Option(help="Word vectors: glove, glove.6B.50d, ..., or the path of a vector file.")]
 Substitutions = Annotated[
@@ -45,22 +52,9 @@ def dataset_of(
     data_home: Path | None,
     drop_empty: bool = False,
     encoding: str = "utf-8",
-    seed: int = 0,
 ) -> TextDataset:
     """The dataset that the command line names."""
-    from sgbt.data import load_dataset
-
-    with ProgressBars() as bars:
-        return load_dataset(
-            data,
-            text=text,
-            label=label,
-            drop_empty=drop_empty,
-            encoding="utf-8-sig" if encoding == "utf-8" else encoding,
-            data_home=data_home,
-            progress=bars,
-            seed=seed,
-        )
+    return Reading(data, text, label, drop_empty=drop_empty, encoding=encoding).load(data_home=data_home)
 
 
 def vectors_of(name: str, *, data_home: Path | None) -> EmbeddingTable:

@@ -37,5 +37,6 @@ VERBS = {
     "certify": Verb("sgbt.cli.certify:certify_", "Prove for each text that no substitution changes its label."),
     "explain": Verb("sgbt.cli.explain:explain_", "Show what an adversary would replace in one text."),
     "attack": Verb("sgbt.cli.attack:attack_", "Attack a trained model by replacing words."),
+    "publish": Verb("sgbt.cli.publish:publish_", "Write a model as a folder to share, with a card."),
 }
 """In the order in which `sgbt --help` lists them."""
