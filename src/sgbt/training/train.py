@@ -108,7 +108,7 @@ def _train(
     tokens = dataset.train.tokenised(tokenizer)
     counts = tokens.counts()
     model = _copy(model)
-    vocabulary = _adopted(model, vocabulary, counts, substitutions, config)
+    vocabulary = adopt_vocabulary(model, vocabulary, counts, substitutions, config)
     _fresh(model, seed)
     index = SubstitutionIndex.build(substitutions, vocabulary) if substitutions is not None else None
     examples = [_examples(split, tokenizer, vocabulary, config, index) for split in (dataset.train, dataset.dev)]
@@ -147,7 +147,7 @@ def _write(run: Run, folder: Path, note: dict[str, Any]) -> None:
     plot_log(run.log.rows, folder / "training.png")
 
 
-def _adopted(
+def adopt_vocabulary(
     model: TextCNN | BiLSTM | LinearBag,
     vocabulary: Vocabulary | None,
     counts: Counter[str],
