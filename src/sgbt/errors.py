@@ -65,5 +65,9 @@ class CertificateError(SgbtError):
     """A certificate that cannot be made, read or reconciled as asked."""
 
 
+class EvaluationError(SgbtError):
+    """A benchmark, a run record or a report that cannot be made as asked."""
+
+
 class SgbtWarning(UserWarning):
     """Something a person should know, although the work goes on."""

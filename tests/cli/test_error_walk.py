@@ -52,11 +52,11 @@ WRONG: dict[str, tuple[list[str], str]] = {
         "an objective with gamma",
     ),
     "an objective that needs substitutes": (
-        ["train", "reviews.csv", "--objective", "ibp", "--substitutions", "none", "--vectors", "vectors.txt", "--out", "new"],
+        ["train", "reviews.csv", *CNN, "--objective", "ibp", "--substitutions", "none"],
         "a substitution table for the objective ibp",
     ),
     "no such configuration": (["train", "reviews.csv", "--config", "no.toml", "--out", "new"], "no.toml"),
-    "a configuration that is none": (["train", "reviews.csv", "--config", "reviews.csv", "--out", "new"], "reviews.csv"),
+    "a configuration that is none": (["train", "reviews.csv", "--config", "noise.csv", "--out", "new"], "noise.csv"),
     "a folder as configuration": (["train", "reviews.csv", "--config", "folder", "--out", "new"], "folder"),
     "an unknown setting": (["train", "reviews.csv", "--config", "typo.toml", "--out", "new"], "epoch"),
     # with what
@@ -102,6 +102,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "certify: rows into a folder": (["certify", "run", "--out", "folder"], "folder"),
     "certify: rows below a file": (["certify", "run", "--out", "reviews.csv/rows"], "reviews.csv"),
     "certify: rows into something else": (["certify", "run", "--out", "reviews.csv"], "line 1"),
+    "certify: rows into a line of yours": (["certify", "run", "--out", "line.json"], "line 1"),
     "certify: rows of another question": (["certify", "run", "--out", "rows.jsonl"], "choose another --out"),
     "certify: an unknown table": (["certify", "run", "--substitutions", "thesaurus"], "counter_fitted"),
     "certify: the data has changed": (["certify", "run-moved"], "it has changed since"),
@@ -123,6 +124,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "attack: no such split": (["attack", "run", "--split", "validation"], "one of train, dev, test, all"),
     "attack: rows into a folder": (["attack", "run", "--method", "greedy", "--out", "folder"], "folder"),
     "attack: rows into something else": (["attack", "run", "--method", "greedy", "--out", "reviews.csv"], "line 1"),
+    "attack: rows into a line of yours": (["attack", "run", "--method", "greedy", "--out", "line.json"], "line 1"),
     "attack: a table into a folder": (["attack", "run", "--method", "greedy", "--csv", "folder"], "folder"),
     # explain, publish, data
     "explain: no such label": (["explain", "run", "a film", "--label", "superb"], "one of"),
@@ -164,6 +166,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("folder-full/holiday.jpg").touch()
         Path("typo.toml").write_text("[training]\nepoch = 3\n")
         Path("broken.json").write_text('{"film": ["movie"')
+        Path("line.json").write_text('{"mine": true}')  # a last line without its end, and not a row cut off by a kill
         Path("list.json").write_text('["film"]')
         Path("two.json").write_text('{"film": ["moving picture"]}')
         assert run("train", "reviews.csv", *TRAIN, "--out", "run") == 0
@@ -224,11 +227,15 @@ def test_one_sentence_and_nothing_left_behind(
     assert told.count("\n") == 1, told
     assert sentence in told
     assert tree(world) == before
+    assert not (world / "new").exists()
 
 
-FULL = ["train", "reviews.csv", *TRAIN, "--out", "full"], ["certify", "run", "--out", "full.jsonl"], [
-    "publish", "run", "--out", "full-folder"
-], ["attack", "run", "--method", "greedy", "--out", "full2.jsonl"]  # fmt: skip
+FULL = [
+    ["train", "reviews.csv", *TRAIN, "--out", "full"],
+    ["certify", "run", "--out", "full.jsonl"],
+    ["publish", "run", "--out", "full-folder"],
+    ["attack", "run", "--method", "greedy", "--out", "full2.jsonl"],
+]
 
 
 @pytest.mark.parametrize("arguments", FULL, ids=lambda arguments: arguments[0])

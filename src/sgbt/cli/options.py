@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgbt.cli.reading import Reading
-from sgbt.errors import LexiconError
-from sgbt.resources import UnavailableError
 
 if TYPE_CHECKING:  # imported where they are used: `sgbt data list` needs no torch
     from sgbt.data import TextDataset
@@ -41,7 +39,6 @@ Substitutions = Annotated[
         "auto is counter_fitted, or counter_fit where that cannot be had."
     ),
 ]
-TABLES = ("auto", "counter_fitted", "counter_fit", "neighbours", "wordnet", "sememes", "none")
 
 
 def dataset_of(
@@ -68,30 +65,6 @@ def table_of(
     name: str, vectors: EmbeddingTable | Callable[[], EmbeddingTable], *, data_home: Path | None
 ) -> SubstitutionTable | None:
     """The substitution table that the command line names; vectors that come as a function are read only if needed."""
-    from sgbt.lexicon import SubstitutionTable
+    from sgbt.lexicon.named import table_named
 
-    def read() -> EmbeddingTable:
-        return vectors() if callable(vectors) else vectors
-
-    if name == "auto":
-        try:
-            return SubstitutionTable.counter_fitted(data_home=data_home)
-        except UnavailableError:
-            return SubstitutionTable.counter_fit(read(), data_home=data_home)
-    if name == "counter_fitted":
-        return SubstitutionTable.counter_fitted(data_home=data_home)
-    if name == "counter_fit":
-        return SubstitutionTable.counter_fit(read(), data_home=data_home)
-    if name == "neighbours":
-        return SubstitutionTable.embedding_neighbours(read())
-    if name == "wordnet":
-        return SubstitutionTable.wordnet(data_home=data_home)
-    if name == "sememes":
-        return SubstitutionTable.sememes(data_home=data_home)
-    if name == "none":
-        return None
-    if not name.endswith((".json", ".json.gz")):
-        raise LexiconError(
-            wanted=f"one of {', '.join(TABLES)}, or a JSON file", got=repr(name), where="--substitutions"
-        )
-    return SubstitutionTable.from_json(Path(name))
+    return table_named(name, vectors, data_home=data_home)

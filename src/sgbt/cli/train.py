@@ -19,18 +19,13 @@ from sgbt.cli.training_view import TrainingView
 from sgbt.data import Split, TextDataset
 from sgbt.errors import TrainingError
 from sgbt.files import atomic_write
-from sgbt.models import BiLSTM, LinearBag, TextClassifier, TextCNN
+from sgbt.models import MODELS, BiLSTM, LinearBag, TextClassifier, TextCNN
 from sgbt.training import OBJECTIVES, Objective, TrainingConfig, preset_for, preset_named, train
 from sgbt.training.config import read_toml, with_options
 from sgbt.training.listener import Listeners
 from sgbt.training.parallel import DEVICES, device_named, speaks
 from sgbt.training.tensorboard import TensorBoardListener
 
-MODELS: dict[str, type[TextCNN] | type[BiLSTM] | type[LinearBag]] = {
-    "cnn": TextCNN,
-    "bilstm": BiLSTM,
-    "linear": LinearBag,
-}
 console = Console(highlight=False, markup=False, quiet=not speaks())
 
 

@@ -74,19 +74,50 @@ def train(
     place = device_named(device)
     folder = Path(out) if out else None
     forked = torch.random.fork_rng(devices=[place] if place.type == "cuda" else [])
-    with forked, together(place) as processes, _alone_in(folder, processes):
-        return _train(
-            model,
-            dataset,
-            objective,
-            substitutions,
-            seed,
-            config,
-            vocabulary,
-            tokenizer or Tokenizer(),
-            folder,
-            listener or Listeners(),
-            processes,
+    objective, tokenizer, listener = objective or Standard(), tokenizer or Tokenizer(), listener or Listeners()
+    with forked, together(place) as processes:
+        _check(model, dataset, objective, substitutions, seed, tokenizer, processes)
+        with _alone_in(folder, processes):
+            return _train(
+                model,
+                dataset,
+                objective,
+                substitutions,
+                seed,
+                config,
+                vocabulary,
+                tokenizer,
+                folder,
+                listener,
+                processes,
+            )
+
+
+def _check(
+    model: TextCNN | BiLSTM | LinearBag,
+    dataset: TextDataset,
+    objective: Objective,
+    substitutions: SubstitutionTable | None,
+    seed: int,
+    tokenizer: Tokenizer,
+    processes: Processes,
+) -> None:
+    """Refuse what cannot be trained before anything is written."""
+    if objective.needs_substitutions and substitutions is None:
+        raise TrainingError(
+            wanted=f"a substitution table for the objective {objective.name}", got="none", remedy="pass substitutions="
+        )
+    if substitutions is not None:
+        substitutions.require_read_by(tokenizer)
+    if isinstance(model, LinearBag):
+        bag_objective(objective)
+        if processes.size > 1:
+            raise TrainingError(wanted="one process for a linear model", got=str(processes.size), remedy="no torchrun")
+    if seed < 0:
+        raise TrainingError(wanted="a seed of at least 0", got=str(seed))
+    if model.config.classes != dataset.classes:
+        raise TrainingError(
+            wanted=f"a model with {dataset.classes} classes", got=str(model.config.classes), where=dataset.name
         )
 
 
@@ -102,7 +133,7 @@ def _alone_in(folder: Path | None, processes: Processes) -> Iterator[None]:
 def _train(
     model: TextCNN | BiLSTM | LinearBag,
     dataset: TextDataset,
-    objective: Objective | None,
+    objective: Objective,
     substitutions: SubstitutionTable | None,
     seed: int,
     config: TrainingConfig | None,
@@ -112,29 +143,14 @@ def _train(
     listener: Listener,
     processes: Processes,
 ) -> Run:
-    objective = objective or Standard()
-    if substitutions is not None:
-        substitutions.require_read_by(tokenizer)
     config = config or preset_for(model.kind, dataset.name)
-    if objective.needs_substitutions and substitutions is None:
-        raise TrainingError(
-            wanted=f"a substitution table for the objective {objective.name}", got="none", remedy="pass substitutions="
-        )
     minimised = bag_objective(objective) if isinstance(model, LinearBag) else objective
-    if isinstance(model, LinearBag) and processes.size > 1:
-        raise TrainingError(wanted="one process for a linear model", got=str(processes.size), remedy="no torchrun")
-    if seed < 0:
-        raise TrainingError(wanted="a seed of at least 0", got=str(seed))
-    if model.config.classes != dataset.classes:
-        raise TrainingError(
-            wanted=f"a model with {dataset.classes} classes", got=str(model.config.classes), where=dataset.name
-        )
     if folder:
         make_folder(folder)
     tokens = dataset.train.tokenised(tokenizer)
     counts = tokens.counts()
     model = _copy(model)
-    vocabulary = _adopted(model, vocabulary, counts, substitutions, config)
+    vocabulary = adopt_vocabulary(model, vocabulary, counts, substitutions, config)
     _fresh(model, seed)
     index = SubstitutionIndex.build(substitutions, vocabulary) if substitutions is not None else None
     examples = [_examples(split, tokenizer, vocabulary, config, index) for split in (dataset.train, dataset.dev)]
@@ -173,7 +189,7 @@ def _write(run: Run, folder: Path, note: dict[str, Any]) -> None:
     plot_log(run.log.rows, folder / "training.png")
 
 
-def _adopted(
+def adopt_vocabulary(
     model: TextCNN | BiLSTM | LinearBag,
     vocabulary: Vocabulary | None,
     counts: Counter[str],
