@@ -52,7 +52,8 @@ class Rows:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._path is not None:
-            self._stream.close()
+            with disk_errors(self._path):  # what could not be written is tried again
+                self._stream.close()
 
     def find(self, settings: str, method: str, index: int, text: str) -> AttackResult | None:
         """The result that the file has already, if any."""

@@ -71,8 +71,9 @@ class RowFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+            stream, self._stream = self._stream, None
+            with disk_errors(self.path):  # what could not be written is tried again
+                stream.close()
 
     def append(self, certificates: Iterable[Certificate]) -> None:
         """Add certificates of texts that have none yet."""
