@@ -37,7 +37,7 @@ VERBS = {
     "certify": Verb("sgbt.cli.certify:certify_", "Prove for each text that no substitution changes its label."),
     "explain": Verb("sgbt.cli.explain:explain_", "Show what an adversary would replace in one text."),
     "attack": Verb("sgbt.cli.attack:attack_", "Attack a trained model by replacing words."),
-    "bench": Verb("sgbt.cli.bench:bench_", "Train, attack and certify every cell of a grid of models."),
+    "bench": Verb("sgbt.cli.bench:bench_", "Run a grid of experiments, resumable, on this machine or a Ray cluster."),
     "publish": Verb("sgbt.cli.publish:publish_", "Write a model as a folder to share, with a card."),
 }
 """In the order in which `sgbt --help` lists them."""
