@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from sgbt.cli import attack, bench, certify, data, demo, explain, train
+from sgbt.cli import attack, bench, certify, data, demo, explain, report, train
 from sgbt.errors import SgbtError
 from sgbt.version import __version__
 
@@ -47,6 +47,7 @@ app.command("certify")(certify.certify_)
 app.command("explain")(explain.explain_)
 app.command("attack")(attack.attack_)
 app.command("bench")(bench.bench_)
+app.command("report")(report.report_)
 app.command("demo")(demo.demo)
 
 

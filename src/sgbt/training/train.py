@@ -6,7 +6,8 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ class Run:
     model: TextClassifier
     log: RunLog
     folder: Path | None
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What was trained on what: dataset, objective, seed and settings."""
 
     @property
     def dev(self) -> dict[str, float]:
@@ -136,14 +139,14 @@ def _train(
     classifier = TextClassifier(
         prepared.eval(), vocabulary, dataset.label_names, substitutions, config.max_length, tokenizer
     )
-    run = Run(classifier, log, folder)
+    run = Run(classifier, log, folder, _note(dataset, objective, seed, config))
     if folder:
-        processes.told(lambda: _write(run, folder, _note(dataset, objective, seed, config, run.dev)))
+        processes.told(lambda: _write(run, folder))
     return run
 
 
-def _write(run: Run, folder: Path, note: dict[str, Any]) -> None:
-    save_classifier(run.model, folder, training=note)
+def _write(run: Run, folder: Path) -> None:
+    save_classifier(run.model, folder, training={**run.about, "dev": run.dev})
     plot_log(run.log.rows, folder / "training.png")
 
 
@@ -202,9 +205,7 @@ def _examples(
     return Examples(rows, split.labels, len(vocabulary), index)
 
 
-def _note(
-    dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig, dev: dict[str, float]
-) -> dict[str, Any]:
+def _note(dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig) -> dict[str, Any]:
     return {
         "dataset": dataset.name,
         "dataset_hash": dataset.hash,
@@ -212,7 +213,6 @@ def _note(
         "objective_options": asdict(objective),
         "seed": seed,
         "config": asdict(config),
-        "dev": dev,
     }
 
 
@@ -226,7 +226,7 @@ def _settings(
     vocabulary: Vocabulary,
 ) -> str:
     """One hash of all that determines the result: a checkpoint is continued only where it agrees."""
-    note = _note(dataset, objective, seed, config, {})
+    note = _note(dataset, objective, seed, config) | {"dev": {}}
     note["config"] = {key: value for key, value in note["config"].items() if key != "checkpoint_seconds"}
     del note["dataset"]  # its hash says which one it is, wherever the file lies
     parts = [note, blueprint(model), weights_hash(model), vocabulary.hash, table.hash if table else None]
