@@ -109,7 +109,7 @@ def _about(records: Sequence[RunRecord]) -> str:
     commits = dict.fromkeys(record.commit[:12] for record in records if record.commit)
     return (
         f"{len(records)} runs of sgbt at {', '.join(commits) or 'an unknown commit'}. Beside every row stands the "
-        "command that makes its figures; `sgbt report` makes this report again, bit for bit, from the rows of the benchmark."
+        "command that makes its figures; `sgbt report` makes this report again, bit for bit, from the benchmark's rows."
     )
 
 
