@@ -7,8 +7,8 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ class Run:
     model: TextClassifier
     log: RunLog
     folder: Path | None
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What was trained on what: dataset, objective, seed and settings."""
 
     @property
     def dev(self) -> dict[str, float]:
@@ -178,14 +180,14 @@ def _train(
     classifier = TextClassifier(
         prepared.eval(), vocabulary, dataset.label_names, substitutions, config.max_length, tokenizer
     )
-    run = Run(classifier, log, folder)
+    run = Run(classifier, log, folder, _note(dataset, objective, seed, config))
     if folder:
-        processes.told(lambda: _write(run, folder, _note(dataset, objective, seed, config, run.dev)))
+        processes.told(lambda: _write(run, folder))
     return run
 
 
-def _write(run: Run, folder: Path, note: dict[str, Any]) -> None:
-    save_classifier(run.model, folder, training=note)
+def _write(run: Run, folder: Path) -> None:
+    save_classifier(run.model, folder, training={**run.about, "dev": run.dev})
     plot_log(run.log.rows, folder / "training.png")
 
 
@@ -244,9 +246,7 @@ def _examples(
     return Examples(rows, split.labels, len(vocabulary), index)
 
 
-def _note(
-    dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig, dev: dict[str, float]
-) -> dict[str, Any]:
+def _note(dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig) -> dict[str, Any]:
     return {
         "dataset": dataset.name,
         "dataset_hash": dataset.hash,
@@ -254,7 +254,6 @@ def _note(
         "objective_options": asdict(objective),
         "seed": seed,
         "config": asdict(config),
-        "dev": dev,
     }
 
 
@@ -269,7 +268,7 @@ def _settings(
     tokenizer: Tokenizer,
 ) -> str:
     """One hash of all that determines the result: a checkpoint is continued only where it agrees."""
-    note = _note(dataset, objective, seed, config, {})
+    note = _note(dataset, objective, seed, config) | {"dev": {}}
     if tokenizer != Tokenizer():
         note["tokenizer"] = tokenizer.pattern
     note["config"] = {key: value for key, value in note["config"].items() if key != "checkpoint_seconds"}
