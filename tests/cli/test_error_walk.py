@@ -126,6 +126,17 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "attack: rows into something else": (["attack", "run", "--method", "greedy", "--out", "reviews.csv"], "line 1"),
     "attack: rows into a line of yours": (["attack", "run", "--method", "greedy", "--out", "line.json"], "line 1"),
     "attack: a table into a folder": (["attack", "run", "--method", "greedy", "--csv", "folder"], "folder"),
+    # bench, report
+    "bench: no such grid": (["bench", "tabel1", "--out", "new"], "table1"),
+    "bench: a file that is no grid": (["bench", "typo.toml", "--out", "new"], "typo.toml"),
+    "bench: no such executor": (["bench", "smoke", "--out", "new", "--executor", "slurm"], "one of local, ray"),
+    "bench: an address without a cluster": (["bench", "smoke", "--out", "new", "--address", "auto"], "--address"),
+    "bench: nobody": (["bench", "smoke", "--out", "new", "--workers", "0"], "--workers"),
+    "bench: no such cell": (["bench", "smoke", "--out", "new", "--only", "xyz/*"], "xyz"),
+    "bench: into a file": (["bench", "smoke", "--out", "reviews.csv"], "reviews.csv"),
+    "report: no such folder": (["report", "nothing"], "nothing"),
+    "report: an empty folder": (["report", "folder"], "folder"),
+    "report: a file": (["report", "reviews.csv"], "reviews.csv"),
     # explain, publish, data
     "explain: no such label": (["explain", "run", "a film", "--label", "superb"], "one of"),
     "explain: fewer than none": (["explain", "run", "a film", "--max-substitutions", "-1"], "-1"),
