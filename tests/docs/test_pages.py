@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,13 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("place", "words"), COMMANDS, ids=[f"{place} {words[:3]}" for place, words in COMMANDS])
 def test_a_command_of_a_page_parses(place: str, words: list[str]) -> None:
+    parse(words)
+
+
+@pytest.mark.parametrize("name", [name for name, verb in VERBS.items() if verb.example])
+def test_the_example_in_the_help_of_a_verb_parses(name: str) -> None:
+    words = shlex.split(VERBS[name].example)
+    assert words[:2] == ["sgbt", name]
     parse(words)
 
 
