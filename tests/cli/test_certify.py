@@ -82,7 +82,7 @@ def test_explain_marks_words_and_tells_margin_and_radius(run: Path) -> None:
     [
         (("--tiers", "magic"), "tiers among"),
         (("--split", "all"), "train, dev, test"),
-        (("--limit", "0"), "at least 1"),
+        (("--limit", "0"), "greater than or equal to 1"),
         (("--max-substitutions", "-2"), "at least 0"),
         (("--substitutions", "nonsense"), "--substitutions"),
     ],
