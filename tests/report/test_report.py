@@ -17,6 +17,7 @@ from sgbt.errors import EvaluationError
 from sgbt.evaluate import RunRecord, read_records, write_records
 from sgbt.report import report_of_folder, report_of_records
 from sgbt.report.build import FORMATS, Report
+from sgbt.report.drawn import by_budget
 from sgbt.report.methods import methods_of
 from sgbt.report.paired import comparisons
 from sgbt.report.published import TABLE_1
@@ -109,6 +110,14 @@ def test_several_seeds_are_a_mean_with_its_spread(whole: Report) -> None:
     shares = [record("imdb", "cnn", "ibp", seed).share("clean") for seed in (0, 1)]
     values = [100 * share.value for share in shares if share]
     assert f"| {np.mean(values):.1f} ± {np.std(values, ddof=1):.1f} (" in whole.text(".md")
+
+
+def test_proven_shares_never_rise_with_the_budget_also_over_seeds() -> None:
+    runs = [record("imdb", "cnn", "ibp", seed) for seed in (0, 1, 2)]
+    (chart,) = by_budget(methods_of(runs))
+    heights = [float(each) for each in re.findall(r'<circle class="mark s0" cx="[^"]*" cy="([^"]*)"', chart.svg)[:-1]]
+    assert len(heights) == 13
+    assert heights == sorted(heights)  # downwards on the page
 
 
 def test_csv_has_every_figure_of_every_run(whole: Report) -> None:

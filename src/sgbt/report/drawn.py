@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sgbt.evaluate import RunRecord
+from sgbt.evaluate import Mean, RunRecord
 from sgbt.report import charts
 from sgbt.report.document import Chart, Section
 from sgbt.report.methods import MethodRuns, attacks_in, by_model
@@ -113,6 +113,9 @@ def _weights(record: RunRecord) -> tuple[float, float] | None:
 
 
 def _certified_within(method: MethodRuns, step: str) -> float | None:
-    counts = method.first.metrics["certified_by_budget"].get(step)
-    total = method.first.metrics.get("certified_total")
-    return counts / total if total and counts is not None else None
+    """The mean over seeds, as for every other figure."""
+    metrics = [record.metrics for record in method.records if step in record.metrics.get("certified_by_budget", {})]
+    shares = [
+        each["certified_by_budget"][step] / each["certified_total"] for each in metrics if each["certified_total"]
+    ]
+    return Mean.of(shares).value if shares else None
