@@ -68,6 +68,7 @@ def certify(
         raise CertificateError(
             wanted="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
         )
+    allowed.require_read_by(classifier.tokenizer)
     corpus = _Corpus.of(classifier, texts, labels, SubstitutionIndex.build(allowed, classifier.vocabulary))
     shared = {
         "tiers": tiers,
