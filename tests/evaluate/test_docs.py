@@ -1,4 +1,4 @@
-"""docs/benchmark.md: its grid can be read, and it names every grid. (Its Python and commands are run with all pages.)"""
+"""docs/benchmark.md: its grid can be read, and it names every grid. (What it runs, the tests of all pages run.)"""
 
 from __future__ import annotations
 
