@@ -65,5 +65,9 @@ class CertificateError(SgbtError):
     """A certificate that cannot be made, read or reconciled as asked."""
 
 
+class ServeError(SgbtError):
+    """A server that cannot be started, or a request that cannot be met, as asked."""
+
+
 class SgbtWarning(UserWarning):
     """Something a person should know, although the work goes on."""

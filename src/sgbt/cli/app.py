@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from sgbt.cli import attack, certify, data, demo, explain, train
+from sgbt.cli import attack, certify, data, demo, explain, serve, train
 from sgbt.errors import SgbtError
 from sgbt.version import __version__
 
@@ -46,6 +46,7 @@ app.command("train")(train.train_)
 app.command("certify")(certify.certify_)
 app.command("explain")(explain.explain_)
 app.command("attack")(attack.attack_)
+app.command("serve")(serve.serve_)
 app.command("demo")(demo.demo)
 
 
