@@ -46,4 +46,7 @@ def serve_(
 
     console.print("loading ...", soft_wrap=True)
     runs = [run] if other is None else [run, other]
-    serve(runs, host=host, port=port, token=token, limits=Limits(workers=workers), ready=ready)
+    try:
+        serve(runs, host=host, port=port, token=token, limits=Limits(workers=workers), ready=ready)
+    except KeyboardInterrupt:  # the way to end it
+        console.print("ended", soft_wrap=True)

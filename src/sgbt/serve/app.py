@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import FastAPI, HTTPException, Query, Request
@@ -117,9 +118,30 @@ def create_app(pool: Pool, *, token: str | None = None, names: Iterable[str] | N
 
     for path in files:
         app.add_api_route(path, page, methods=["GET"], include_in_schema=False)
+    app.openapi = partial(_described, app, pool.models)  # type: ignore[method-assign]
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_middleware(Guard, limits=limits, token=token, names=names, free=[*files, "/openapi.json"])
     return app
+
+
+def _described(app: FastAPI, models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The OpenAPI description, with the models and labels that this very server has."""
+    if app.openapi_schema is None:
+        described = FastAPI.openapi(app)
+        choices = {
+            "model": [model["name"] for model in models],
+            "label": list(dict.fromkeys(label for model in models for label in model["labels"])),
+        }
+        schemas = described["components"]["schemas"]
+        for name in ("PredictRequest", "CertifyRequest", "AttackRequest", "LiveAttackRequest"):
+            fields = schemas[name]["properties"]
+            for field in fields.keys() & choices.keys():
+                fields[field]["anyOf"][0] = {"type": "string", "enum": choices[field]}
+        for parameter in described["paths"][CSV_PATH]["post"]["parameters"]:
+            if parameter["name"] == "model":
+                parameter["schema"]["anyOf"][0] = {"type": "string", "enum": choices["model"]}
+    assert app.openapi_schema is not None
+    return app.openapi_schema
 
 
 def _submit(pool: Pool, do: str, asked: Mapping[str, Any], seconds: float) -> Job:

@@ -94,7 +94,7 @@ def _pieces(told: Explanation, table: SubstitutionTable) -> list[dict[str, Any]]
             {
                 "before": text[position:start],
                 "text": text[start:end],
-                "share": word.drop / total if total else 0.0,
+                "share": word.drop / total if word.drop else 0.0,
                 "drop": word.drop,
                 "worst": word.substitute,
                 "substitutes": list(table.substitutes(word.word)),

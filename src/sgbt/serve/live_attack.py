@@ -4,40 +4,54 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from sgbt.attacks import AttackResult, Greedy, attack
-from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS
+from sgbt.attacks import BLACK_BOX, AttackResult, Ensemble, Greedy, attack
+from sgbt.attacks.method import Limited
+from sgbt.attacks.result import FAILED, SUCCESS
 from sgbt.attacks.scorer import Scorer
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import victim_of
 from sgbt.certify import Certificate, Prepared, certify, check_consistent
 from sgbt.serve.examine import log10_combinations
 
-HARDER = "ensemble"
-"""What is tried on a text that greedy search did not break and that is not proven safe."""
+Tell = Callable[[dict[str, Any]], None]
 
 
-def live_attack(prepared: Prepared, text: str, step: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+def live_attack(prepared: Prepared, text: str, step: Tell, *, max_substitutions: int | None = None) -> dict[str, Any]:
     """Greedy search told step by step; if it fails on a text without a proof, every other attack as well.
 
     An attack that broke a certified text would be a contradiction, and stops with an error.
     """
     began, classifier = time.perf_counter(), prepared.classifier
-    (proof,) = certify(prepared, [text])
-    queries = _watched(prepared, text, proof, step)
-    method = Greedy.name
-    (result,) = attack(classifier, [text], prepared.table, method=method)
-    if result.status == FAILED and not proof.certified:
-        step({"kind": "harder", "method": HARDER})
-        method = HARDER
-        (result,) = attack(classifier, [text], prepared.table, method=method)
+    (proof,) = certify(prepared, [text], max_substitutions=max_substitutions)
+    share = _share(proof)
+    greedy = Greedy(max_changed=share or 1.0)
+    table = prepared.table if share else prepared.table.nearest(0)
+    queries = _watched(prepared, text, proof, greedy, step) if share else 0
+    (result,) = attack(classifier, [text], table, method=greedy)
+    if result.status == FAILED and share and not proof.certified:
+        step({"kind": "harder", "method": Ensemble.name})
+        (result,) = attack(classifier, [text], table, method=_within(share))
         queries += result.queries
     check_consistent([proof], [result])
-    return _outcome(prepared, proof, result, method, queries, time.perf_counter() - began)
+    return _outcome(prepared, proof, result, queries, time.perf_counter() - began)
 
 
-def _watched(prepared: Prepared, text: str, proof: Certificate, step: Callable[[dict[str, Any]], None]) -> int:
+def _share(proof: Certificate) -> float:
+    """The share of words that may be changed, such that it comes to the number that the proof is about."""
+    if proof.max_substitutions is None:
+        return 1.0
+    return min((proof.max_substitutions + 0.5) / max(proof.read, 1), 1.0) if proof.max_substitutions else 0.0
+
+
+def _within(share: float) -> Ensemble:
+    """All attacks that only ask for scores, without their papers' own limits on changed words."""
+    return Ensemble(parts=tuple(replace(part, max_changed=share) for part in BLACK_BOX if isinstance(part, Limited)))
+
+
+def _watched(prepared: Prepared, text: str, proof: Certificate, greedy: Greedy, step: Tell) -> int:
     """Tell greedy search's steps, and how many texts it asked about."""
     victim = victim_of(prepared.classifier)
     tokens = victim.tokenizer.tokenize(text)
@@ -45,7 +59,7 @@ def _watched(prepared: Prepared, text: str, proof: Certificate, step: Callable[[
     if not len(space.replaceable):
         return 0
     scorer = Scorer(victim.open(tokens, space), space, proof.label)
-    for number, made in enumerate(Greedy().steps(scorer), start=1):
+    for number, made in enumerate(greedy.steps(scorer), start=1):
         step(
             {
                 "kind": "swap",
@@ -61,15 +75,15 @@ def _watched(prepared: Prepared, text: str, proof: Certificate, step: Callable[[
 
 
 def _outcome(
-    prepared: Prepared, proof: Certificate, result: AttackResult, method: str, queries: int, seconds: float
+    prepared: Prepared, proof: Certificate, result: AttackResult, queries: int, seconds: float
 ) -> dict[str, Any]:
     names, tokenizer = prepared.classifier.label_names, prepared.classifier.tokenizer
     words = tokenizer.words(result.original)[: prepared.classifier.max_length]
     return {
         "outcome": "flipped" if result.status == SUCCESS else "proven" if proof.certified else "undecided",
-        "method": method,
+        "method": result.method,
         "label": names[proof.label],
-        "after": names[result.after] if result.status != SKIPPED else names[proof.label],
+        "after": names[result.after],
         "probabilities": dict(
             zip(names, prepared.classifier.predict([result.perturbed]).probabilities[0].tolist(), strict=True)
         ),

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 METHODS = Literal["pwws", "genetic", "pso", "greedy", "beam", "gradient", "ensemble"]
+
+
+def _whole(given: Any) -> Any:
+    """JSON does not tell 3 from 3.0; everything else is left to the strict check that follows."""
+    return int(given) if isinstance(given, float) and given.is_integer() else given
+
+
+WHOLE = BeforeValidator(_whole)
 Text = Annotated[str, Field(min_length=1, max_length=100_000, description="The text, as a person wrote it.")]
 ModelName = Annotated[
     str | None, Field(max_length=200, description="One of the names that /models lists; otherwise the first of them.")
+]
+
+Budget = Annotated[
+    Annotated[int, Field(ge=0, le=100_000), WHOLE] | None,
+    Field(description="At most this many words replaced at once; otherwise any number."),
 ]
 
 
@@ -32,21 +45,21 @@ class CertifyRequest(PredictRequest):
     label: Annotated[
         str | None, Field(max_length=200, description="The label to defend; otherwise the predicted one.")
     ] = None
-    max_substitutions: Annotated[
-        int | None, Field(ge=0, le=100_000, description="At most this many words replaced at once; otherwise any.")
-    ] = None
+    max_substitutions: Budget = None
 
 
 class LiveAttackRequest(PredictRequest):
     """A text to attack while somebody watches."""
+
+    max_substitutions: Budget = None
 
 
 class AttackRequest(PredictRequest):
     """A text to attack."""
 
     method: Annotated[METHODS, Field(description="The attack; ensemble is all of them.")] = "greedy"
-    seed: Annotated[int, Field(ge=0, lt=2**32, description="Seed of everything random.")] = 0
-    max_queries: Annotated[int, Field(ge=1, le=1_000_000, description="Texts the attack may ask about.")] = 100_000
+    seed: Annotated[int, Field(ge=0, lt=2**32, description="Seed of everything random."), WHOLE] = 0
+    max_queries: Annotated[int, Field(ge=1, le=1_000_000, description="Texts to ask about at most."), WHOLE] = 100_000
 
 
 class ModelCard(BaseModel):

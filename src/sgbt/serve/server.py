@@ -76,6 +76,7 @@ def bound(host: str, port: int) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind(address)
+            listening.listen()  # whoever is told the address may connect at once
         except OSError:
             listening.close()
             raise

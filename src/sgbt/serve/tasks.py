@@ -89,7 +89,8 @@ class Desk:
             case "attack":
                 return self._attacked(model, text, task)
             case "live":
-                return live_attack(model.prepared, text, step) | {"model": model.name}
+                budget = task.get("max_substitutions")
+                return live_attack(model.prepared, text, step, max_substitutions=budget) | {"model": model.name}
             case "csv":
                 return certified_csv(
                     model.prepared, text, text_column=task["text_column"], label_column=task["label_column"],

@@ -17,6 +17,9 @@ function example(path, method) {
   return `curl -H 'Content-Type: application/json' -d '${JSON.stringify(EXAMPLES[path] || {})}' ${address}`;
 }
 
+// What stands between backticks is code.
+const prose = (words) => make("p", {}, ...words.split("`").map((part, place) => (place % 2 ? make("code", {}, part) : part)));
+
 function kind(schema) {
   if (!schema) return "";
   if (schema.$ref) return schema.$ref.split("/").pop();
@@ -47,17 +50,17 @@ function endpoint(description, path, method, operation) {
   const inner = named(answer.schema && answer.schema.type === "array" ? answer.schema.items : answer.schema);
   return make("section", { class: "card endpoint" },
     make("h2", {}, make("span", { class: "method" }, method.toUpperCase()), path),
-    make("p", {}, operation.description || operation.summary || ""),
+    prose(operation.description || operation.summary || ""),
     make("pre", { tabindex: "0" }, example(path, method)),
     fields(parameters, "In the address"), body ? fields(properties(named(body[1].schema)), `In the body (${body[0]})`) : "",
-    make("p", {}, (inner && inner.description) || (operation.responses["200"] || {}).description || ""),
-    fields(properties(inner), `In the answer (${answerKind})`));
+    prose((inner && inner.description) || (operation.responses["200"] || {}).description || ""),
+    fields(properties(inner).map(([name, , told, about]) => [name, false, told, about]), `In the answer (${answerKind})`));
 }
 
 async function start() {
   try {
     const description = await (await ask("/openapi.json")).json();
-    byId("about").textContent = description.info.description.replaceAll("`", "");
+    byId("about").replaceChildren(prose(description.info.description));
     const found = Object.entries(description.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => endpoint(description, path, method, operation)));
     byId("endpoints").replaceChildren(...found);
   } catch (problem) {

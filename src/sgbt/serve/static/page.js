@@ -10,7 +10,8 @@ const text = byId("text");
 const status = byId("status");
 let panels = [];
 let running = null;
-let examined = null;
+let examined = null; // the question whose answers can be attacked
+let shown = null; // the question whose answers are on the page
 
 function say(words, wrong = false) {
   status.textContent = words;
@@ -19,7 +20,7 @@ function say(words, wrong = false) {
 
 function budget() {
   const given = byId("budget").value.trim();
-  return given === "" ? null : Number.parseInt(given, 10);
+  return given === "" ? {} : { max_substitutions: Number.parseInt(given, 10) };
 }
 
 // Run something on all panels at once; a second press of a button ends the first.
@@ -36,7 +37,8 @@ async function together(title, action) {
   say(`${title} ...`);
   try {
     const told = await Promise.all(panels.map((panel) => action(panel, own.signal)));
-    if (running === own) say(`${told.join(". ")}.`);
+    if (running !== own) return false;
+    say(`${told.join(". ")}.`);
     return true;
   } catch (problem) {
     if (problem.name === "AbortError" || running !== own) return false;
@@ -53,14 +55,36 @@ const question = () => JSON.stringify([text.value, budget()]);
 async function examine() {
   const asked = question();
   const done = await together("Examining", (panel, signal) => panel.examine(text.value, budget(), signal));
-  if (done) examined = asked;
+  if (done) {
+    examined = shown = asked;
+    compare();
+  }
   return done;
 }
 
+// The button that starts an attack ends it while it runs.
 async function attack() {
+  const button = byId("attack");
+  if (button.textContent === "Stop") {
+    if (running) running.abort();
+    say("The attack was stopped.");
+    return;
+  }
   if (examined !== question() && !(await examine())) return;
-  examined = null; // what is shown afterwards is the attacked text; the next attack starts from a fresh examination
+  const asked = examined;
+  button.textContent = "Stop";
   await together("Attacking", (panel, signal) => panel.attack(text.value, signal));
+  button.textContent = "Attack";
+  examined = null; // what is shown now is the attacked text; the next attack starts from a fresh examination
+  shown = asked;
+}
+
+// Answers about another text than the one that stands there are marked as such.
+function compare() {
+  byId("length").textContent = `${text.value.length.toLocaleString("en")} characters.`;
+  const stale = shown !== null && shown !== question();
+  byId("panels").classList.toggle("stale", stale);
+  if (stale) say("The text has changed since; examine it again.");
 }
 
 byId("compose").addEventListener("submit", (event) => {
@@ -71,7 +95,7 @@ byId("attack").addEventListener("click", attack);
 text.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) examine();
 });
-text.addEventListener("input", () => { byId("length").textContent = `${text.value.length.toLocaleString("en")} characters.`; });
+for (const field of [text, byId("budget")]) field.addEventListener("input", compare);
 for (const chip of document.querySelectorAll(".chip")) {
   chip.addEventListener("click", () => {
     text.value = chip.dataset.text;

@@ -10,7 +10,7 @@ const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mil
 export class Panel {
   constructor(card) {
     this.card = card;
-    const about = `${card.kind}, trained by ${card.objective} on ${card.dataset}; reads the first ${card.max_length.toLocaleString("en")} words`;
+    const about = `${card.kind}, objective ${card.objective}, trained on ${card.dataset}; reads the first ${card.max_length.toLocaleString("en")} words`;
     const table = `Substitutes: ${card.table} (${card.table_words.toLocaleString("en")} words, ${card.table_hash})`;
     this.body = make("div", { class: "panel" }, make("p", { class: "small" }, "Nothing examined yet."));
     this.element = make("article", { class: "card panel", "aria-label": `Model ${card.name}` },
@@ -18,9 +18,10 @@ export class Panel {
       this.body);
   }
 
-  async examine(text, budget, signal) {
-    const told = await askJson("/certify", { text, model: this.card.name, ...(budget === null ? {} : { max_substitutions: budget }) }, signal);
+  async examine(text, limit, signal) {
+    const told = await askJson("/certify", { text, model: this.card.name, ...limit }, signal);
     this.told = told;
+    this.limit = limit;
     this.words = wordsOf(told);
     this.verdict = make("div", { class: "verdict" });
     this.labels = make("ul", { class: "labels", "aria-label": "Probabilities" });
@@ -30,8 +31,8 @@ export class Panel {
     this.showVerdict(told);
     const cut = told.read < told.words ? ` Only the first ${told.read} of ${told.words} words are read.` : "";
     const text_ = make("div", {}, this.words.group, make("div", { class: "legend" }, "Share of the worst case", make("span", { class: "scale", "aria-hidden": "true" }),
-      `darker is more, by the bound ${told.shares_by}.${cut}`));
-    this.body.replaceChildren(this.verdict, this.labels, marginPicture(told), this.facts(told), text_, this.fight, tableOf(told));
+      `by the bound ${told.shares_by}.${cut}`));
+    this.body.replaceChildren(this.verdict, this.labels, text_, this.fight, marginPicture(told, this.body.clientWidth), this.facts(told), tableOf(told));
     return `${this.card.name}: ${told.label}, ${told.verdict === "certified" ? "certified" : "not proven"}`;
   }
 
@@ -45,15 +46,19 @@ export class Panel {
   }
 
   showVerdict(told) {
-    const versions = count(told.log10_combinations);
     if (told.verdict === "certified") {
-      const scope = told.max_substitutions === null ? "No combination of substitutes" : `No replacement of up to ${told.max_substitutions} words`;
-      const covered = told.max_substitutions === null ? ` The proof covers all ${versions} versions of this text.` : "";
-      this.setVerdict("certified", "Certified", `${scope} changes the label ${told.label}.${covered}`);
+      const scope = this.scope(told);
+      this.setVerdict("certified", "Certified", `${scope[0].toUpperCase()}${scope.slice(1)} changes the label ${told.label}.`);
     } else {
       const upTo = told.radius ? ` It is proven for up to ${told.radius} replaced word${told.radius === 1 ? "" : "s"}.` : "";
       this.setVerdict("open", "Not proven", `Whether substitutes can change the label ${told.label} was not decided.${upTo}`);
     }
+  }
+
+  scope(told) {
+    const most = this.limit.max_substitutions;
+    return most === undefined ? `none of the ${count(told.log10_combinations)} versions that substitutes can make of this text`
+      : `no replacement of up to ${most} word${most === 1 ? "" : "s"}`;
   }
 
   setVerdict(kind, title, sentence) {
@@ -65,7 +70,7 @@ export class Panel {
     const rows = Object.entries(probabilities).sort((one, other) => other[1] - one[1]).slice(0, 6);
     this.labels.replaceChildren(...rows.map(([name, value]) => {
       const fill = make("div", { class: "fill" });
-      fill.style.width = percent(value);
+      fill.style.width = `${100 * value}%`;
       return make("li", { "data-first": name === first }, make("span", {}, name), make("div", { class: "track", "aria-hidden": "true" }, fill), make("span", { class: "number" }, percent(value)));
     }));
   }
@@ -78,10 +83,10 @@ export class Panel {
     this.fight.hidden = false;
     this.fight.replaceChildren(make("h3", {}, "Attack"), picture, state, swaps);
     let last = null;
-    for await (const line of lines(await post("/attack/live", { text, model: this.card.name }, signal))) {
+    for await (const line of lines(await post("/attack/live", { text, model: this.card.name, ...this.limit }, signal))) {
       if (line.kind === "swap") {
         values.push(line.probability);
-        picture.replaceChildren(trace(values));
+        picture.replaceChildren(trace(values, this.body.clientWidth));
         this.words.swap(line.place, line.new);
         swaps.append(make("li", {}, make("del", {}, line.old), " → ", make("ins", {}, line.new), ` ${percent(line.probability)} ${this.told.label}`));
         swaps.scrollTop = swaps.scrollHeight;
@@ -111,7 +116,7 @@ export class Panel {
       return `${this.card.name}: broken by ${many} swap${many === 1 ? "" : "s"}, ${told.label} became ${told.after}`;
     }
     if (told.outcome === "proven") {
-      this.setVerdict("certified", "The proof holds", `The attack gave up, as it must: none of the ${count(told.log10_combinations)} versions of this text has another label than ${told.label}.`);
+      this.setVerdict("certified", "The proof holds", `The attack gave up, as it must: ${this.scope(told)} changes the label ${told.label}.`);
       state.textContent = `No swap helps any more. ${effort}`;
       return `${this.card.name}: the proof holds, the label stays ${told.label}`;
     }

@@ -14,13 +14,13 @@ export function sign(kind) {
 }
 
 // A line with zero on it: the dot is the margin as it stands, the bar reaches down to the least that is proven.
-export function marginPicture(told) {
+export function marginPicture(told, room) {
   const now = told.clean_margin;
   const least = told.margin;
   const low = Math.min(least, 0);
   const high = Math.max(now, least, 0);
   const span = high - low || 1;
-  const width = 560;
+  const width = Math.min(Math.max(room, 280), 640);
   const x = (value) => 16 + ((value - low) / span) * (width - 32);
   const safe = least > told.slack;
   const kind = safe ? "safe" : "unsafe";
@@ -39,8 +39,8 @@ export function marginPicture(told) {
 }
 
 // The probability of the attacked label after every swap.
-export function trace(values) {
-  const width = 560;
+export function trace(values, room) {
+  const width = Math.min(Math.max(room, 280), 640);
   const height = 90;
   const x = (place) => 8 + (place / Math.max(values.length - 1, 1)) * (width - 16);
   const y = (value) => 8 + (1 - value) * (height - 16);
@@ -48,6 +48,6 @@ export function trace(values) {
   const last = values.length - 1;
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
     svg("line", { class: "zero", x1: 8, x2: width - 8, y1: y(0.5), y2: y(0.5) }),
-    svg("text", { x: width - 8, y: y(0.5) - 5, "text-anchor": "end" }, "one half"),
+    svg("text", { x: 8, y: y(0.5) + 15 }, "50 %"),
     svg("polyline", { class: "trace", points }), svg("circle", { cx: x(last), cy: y(values[last]), r: 5, fill: "currentColor" }));
 }

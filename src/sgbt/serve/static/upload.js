@@ -54,7 +54,7 @@ async function certified(file) {
   for (const kind of Object.keys(NAMES)) {
     const share = (verdicts[kind] || 0) / rows;
     const part = make("div", { class: kind });
-    part.style.width = percent(share, 3);
+    part.style.width = `${100 * share}%`;
     stack.append(part);
     if (verdicts[kind]) told.push(`${verdicts[kind]} ${NAMES[kind]} (${percent(share)})`);
   }

@@ -21,15 +21,26 @@ function showTip(word, piece, tier) {
   }
   tip.replaceChildren(make("strong", {}, piece.text), make("div", {}, cost), list);
   tip.hidden = false;
-  const box = word.getBoundingClientRect();
+  shownFor = word;
+  place();
+}
+
+function place() {
+  const box = shownFor.getBoundingClientRect();
   const left = Math.min(Math.max(box.left, 16), document.documentElement.clientWidth - tip.offsetWidth - 16);
   const above = box.top > tip.offsetHeight + 16;
   tip.style.left = `${Math.max(left, 8) + scrollX}px`;
   tip.style.top = `${scrollY + (above ? box.top - tip.offsetHeight - 8 : box.bottom + 8)}px`;
 }
 
-export const hideTip = () => { tip.hidden = true; };
-addEventListener("scroll", hideTip, { passive: true, capture: true });
+let shownFor = null;
+
+export function hideTip() {
+  tip.hidden = true;
+  shownFor = null;
+}
+
+addEventListener("scroll", () => { if (shownFor) place(); }, { passive: true, capture: true });
 addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
 
 // Tab stops once at the text; arrows, Home and End move between the words that can be replaced.
