@@ -15,6 +15,7 @@ _HOMES = {
     "sgbt.attacks": ("AttackResult", "attack", "summarise"),
     "sgbt.bounds": (
         "ConvBounds",
+        "GrowthPenalty",
         "Interval",
         "LSTMCellBounds",
         "ObservedRange",

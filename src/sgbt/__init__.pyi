@@ -2,6 +2,7 @@ from sgbt.attacks import AttackResult as AttackResult
 from sgbt.attacks import attack as attack
 from sgbt.attacks import summarise as summarise
 from sgbt.bounds import ConvBounds as ConvBounds
+from sgbt.bounds import GrowthPenalty as GrowthPenalty
 from sgbt.bounds import Interval as Interval
 from sgbt.bounds import LSTMCellBounds as LSTMCellBounds
 from sgbt.bounds import ObservedRange as ObservedRange

@@ -65,6 +65,10 @@ class CertificateError(SgbtError):
     """A certificate that cannot be made, read or reconciled as asked."""
 
 
+class EvaluationError(SgbtError):
+    """A benchmark, a run record or a report that cannot be made as asked."""
+
+
 class ServeError(SgbtError):
     """A server that cannot be started, or a request that cannot be met, as asked."""
 

@@ -113,6 +113,25 @@ def exclusive(lock: Path) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def claim(lock: Path) -> Iterator[None]:
+    """Hold `lock` while the block runs, or say at once that another process does: its work would be spoiled by ours."""
+    make_folder(lock.parent)
+    with writing_errors(lock):
+        stream = lock.open("w")
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as problem:
+            raise SgbtError(
+                wanted="a folder that no other process is writing to",
+                got="one in use",
+                where=str(lock.parent),
+                remedy="wait for it, or choose another --out",
+            ) from problem
+        yield
+
+
 def make_folder(folder: Path) -> None:
     """Create `folder` and its parents, or say why that cannot be."""
     with writing_errors(folder):

@@ -67,6 +67,7 @@ def attack(
     used = table.table if isinstance(table, SubstitutionIndex) else table
     used = used.without(stop_words) if stop_words else used
     victim = victim_of(model)
+    used.require_read_by(victim.tokenizer)
     settings = "" if out is None else _settings(victim, used, chosen, name, seed, max_queries)
 
     def task(index: int) -> AttackResult:

@@ -46,6 +46,7 @@ class Prepared:
             raise CertificateError(
                 wanted="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
             )
+        allowed.require_read_by(classifier.tokenizer)
         return Prepared(
             classifier,
             SubstitutionIndex.build(allowed, classifier.vocabulary),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from types import TracebackType
 
@@ -67,7 +68,7 @@ def show_summary(results: Sequence[AttackResult], console: Console) -> None:
             _shown(row.robust),
             _shown(row.unbroken),
             f"{row.queries:,.0f}",
-            f"{row.share_changed:.1%}",
+            "-" if math.isnan(row.share_changed) else f"{row.share_changed:.1%}",
             f"{row.seconds:.3f}",
         )
     console.print(table)

@@ -18,6 +18,7 @@ from sgbt.errors import DataError
 from sgbt.resources import Progress, get
 
 NAMES = ("imdb", "yahoo_answers")
+ALIASES = {"yahoo": "yahoo_answers"}
 
 
 def load_dataset(
@@ -36,15 +37,17 @@ def load_dataset(
 ) -> TextDataset:
     """Labelled text with distinct train, dev and test splits.
 
-    `source` is a name (`imdb`, `yahoo_answers`), a CSV, TSV, JSONL or Parquet file (gzipped or not), or a `Dataset` or
-    `DatasetDict` of the Hugging Face `datasets` library. `text` and `label` name the columns. `dev` is the share of
-    the training texts that is set apart for choosing; `test`, for a single file, the share for the final figures, or
-    a second file. Cuts are stratified and seeded, and copies of one text always stay together. `drop_shared` removes
-    from train the texts that test has as well.
+    `source` is a name (`imdb`, `yahoo_answers` or `yahoo`), a CSV, TSV, JSONL or Parquet file (gzipped or not), or a
+    `Dataset` or `DatasetDict` of the Hugging Face `datasets` library. `text` and `label` name the columns. `dev` is the
+    share of the training texts that is set apart for choosing; `test`, for a single file, the share for the final
+    figures, or a second file. Cuts are stratified and seeded, and copies of one text always stay together.
+    `drop_shared` removes from train the texts that test has as well.
     """
     for name, fraction in (("dev", dev), ("test", test)):
         if isinstance(fraction, float | int) and not 0 <= fraction < 1:
             raise DataError(wanted=f"a {name} share from 0 to below 1", got=str(fraction))
+    if isinstance(source, str):
+        source = ALIASES.get(source, source)
     home = Path(data_home).expanduser() if data_home else None
     if is_hugging_face(source):
         share = _share(test, "a Hugging Face dataset")

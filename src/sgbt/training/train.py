@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from torch import nn
 
 from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.errors import TrainingError
-from sgbt.files import make_folder
+from sgbt.files import claim, make_folder
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.models import AnyModel, BiLSTM, LinearBag, TextClassifier, TextCNN, save_classifier, weights_hash
 from sgbt.models.blueprint import blueprint
@@ -54,6 +56,7 @@ def train(
     seed: int = 0,
     config: TrainingConfig | None = None,
     vocabulary: Vocabulary | None = None,
+    tokenizer: Tokenizer | None = None,
     out: str | Path | None = None,
     listener: Listener | None = None,
     device: str | torch.device = "auto",
@@ -64,15 +67,36 @@ def train(
     given stays as it is. The vocabulary is made from train: words that have a vector or are frequent, and all
     substitutes that have a vector; a model whose embedding was not made of a table of vectors brings its own
     `vocabulary`. A `LinearBag` needs no vectors: it reads the words that train has `config.rare` times and all words of
-    the table, and is trained by one process on the CPU. With `out`, the run is written there as it goes, and the same
-    call resumes it after any interruption. Launched with torchrun, each process takes its share of every batch, and the
-    first one writes.
+    the table, and is trained by one process on the CPU. `tokenizer` says what a word is, in other languages than
+    English; the classifier keeps it. With `out`, the run is written there as it goes, and the same call resumes it
+    after any interruption. Launched with torchrun, each process takes its share of every batch, and the first writes.
     """
     place = device_named(device)
-    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []), together(place) as processes:
+    folder = Path(out) if out else None
+    forked = torch.random.fork_rng(devices=[place] if place.type == "cuda" else [])
+    with forked, together(place) as processes, _alone_in(folder, processes):
         return _train(
-            model, dataset, objective, substitutions, seed, config, vocabulary, out, listener or Listeners(), processes
+            model,
+            dataset,
+            objective,
+            substitutions,
+            seed,
+            config,
+            vocabulary,
+            tokenizer or Tokenizer(),
+            folder,
+            listener or Listeners(),
+            processes,
         )
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path | None, processes: Processes) -> Iterator[None]:
+    """No other run writes to the folder meanwhile; the first process holds it for all of ours."""
+    with contextlib.ExitStack() as held:
+        if folder:
+            processes.told(lambda: held.enter_context(claim(folder / ".lock")))
+        yield
 
 
 def _train(
@@ -83,11 +107,14 @@ def _train(
     seed: int,
     config: TrainingConfig | None,
     vocabulary: Vocabulary | None,
-    out: str | Path | None,
+    tokenizer: Tokenizer,
+    folder: Path | None,
     listener: Listener,
     processes: Processes,
 ) -> Run:
-    objective, tokenizer = objective or Standard(), Tokenizer()
+    objective = objective or Standard()
+    if substitutions is not None:
+        substitutions.require_read_by(tokenizer)
     config = config or preset_for(model.kind, dataset.name)
     if objective.needs_substitutions and substitutions is None:
         raise TrainingError(
@@ -102,13 +129,12 @@ def _train(
         raise TrainingError(
             wanted=f"a model with {dataset.classes} classes", got=str(model.config.classes), where=dataset.name
         )
-    folder = Path(out) if out else None
     if folder:
         make_folder(folder)
     tokens = dataset.train.tokenised(tokenizer)
     counts = tokens.counts()
     model = _copy(model)
-    vocabulary = _adopted(model, vocabulary, counts, substitutions, config)
+    vocabulary = adopt_vocabulary(model, vocabulary, counts, substitutions, config)
     _fresh(model, seed)
     index = SubstitutionIndex.build(substitutions, vocabulary) if substitutions is not None else None
     examples = [_examples(split, tokenizer, vocabulary, config, index) for split in (dataset.train, dataset.dev)]
@@ -128,7 +154,7 @@ def _train(
         train=examples[0],
         dev=examples[1],
         folder=folder,
-        settings=_settings(prepared, dataset, objective, substitutions, seed, config, vocabulary),
+        settings=_settings(prepared, dataset, objective, substitutions, seed, config, vocabulary, tokenizer),
         listener=listener,
         processes=processes,
     )
@@ -147,7 +173,7 @@ def _write(run: Run, folder: Path, note: dict[str, Any]) -> None:
     plot_log(run.log.rows, folder / "training.png")
 
 
-def _adopted(
+def adopt_vocabulary(
     model: TextCNN | BiLSTM | LinearBag,
     vocabulary: Vocabulary | None,
     counts: Counter[str],
@@ -224,9 +250,12 @@ def _settings(
     seed: int,
     config: TrainingConfig,
     vocabulary: Vocabulary,
+    tokenizer: Tokenizer,
 ) -> str:
     """One hash of all that determines the result: a checkpoint is continued only where it agrees."""
     note = _note(dataset, objective, seed, config, {})
+    if tokenizer != Tokenizer():
+        note["tokenizer"] = tokenizer.pattern
     note["config"] = {key: value for key, value in note["config"].items() if key != "checkpoint_seconds"}
     del note["dataset"]  # its hash says which one it is, wherever the file lies
     parts = [note, blueprint(model), weights_hash(model), vocabulary.hash, table.hash if table else None]
