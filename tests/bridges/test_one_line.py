@@ -75,12 +75,12 @@ def test_the_real_trainer(page: dict[str, Any], tmp_path: Path) -> None:
     network = Wrapped()
     rows = [{"ids": torch.randint(1000, (9,)), "labels": torch.tensor(number % 2)} for number in range(32)]
     options = transformers.TrainingArguments(
-        output_dir=str(tmp_path), num_train_epochs=3, use_cpu=True, report_to=[], save_strategy="no", disable_tqdm=True
+        output_dir=str(tmp_path), num_train_epochs=3, learning_rate=0.01, use_cpu=True, report_to=[], save_strategy="no"
     )
     trainer = page["penalised_trainer"](transformers.Trainer)(model=network, args=options, train_dataset=rows)
     trainer.penalty = sgbt.GrowthPenalty(network, inputs=network.own.embedding, beta=5.0, gamma=5.0)
     trainer.train()
-    assert float(trainer.penalty().detach()) < 9.9
+    assert float(trainer.penalty().detach()) < 9
 
 
 @pytest.mark.soak

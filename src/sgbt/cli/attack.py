@@ -33,8 +33,8 @@ def attack_(
     split: Annotated[str, typer.Option(help="train, dev or test; all takes every row of a file.")] = "test",
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,
-    limit: Annotated[int | None, typer.Option(help="Attack the first texts only.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, help="Attack the first texts only.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     substitutions: Annotated[
         str,
         typer.Option(
@@ -46,12 +46,12 @@ def attack_(
     max_changed: Annotated[
         float | None, typer.Option(help="Greatest share of words to change (otherwise as published).")
     ] = None,
-    max_queries: Annotated[int | None, typer.Option(help="Greatest number of queries per text and method.")] = None,
+    max_queries: Annotated[int | None, typer.Option(min=1, help="Greatest number of queries per text.")] = None,
     out: Annotated[Path | None, typer.Option(help="File of JSON lines for the rows; the same command resumes.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the results with TextAttack's CSV columns.")] = None,
-    examples: Annotated[int, typer.Option(help="How many broken texts to show.")] = 3,
-    workers: Annotated[int, typer.Option(help="Processes that share the texts.")] = 1,
-    threads: Annotated[int | None, typer.Option(help="Processor threads to use.")] = None,
+    examples: Annotated[int, typer.Option(min=0, help="How many broken texts to show.")] = 3,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that share the texts.")] = 1,
+    threads: Annotated[int | None, typer.Option(min=1, help="Processor threads to use.")] = None,
     drop_empty: opt.DropEmpty = False,
     encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
@@ -62,6 +62,10 @@ def attack_(
     changes: dict[str, Any] = {} if max_changed is None else {"max_changed": max_changed}
     names = [full_name(name) for name in method.split(",") if name.strip()]
     methods = {name: method_named(name, **changes) for name in names}  # refuses a wrong one before anything is loaded
+    if not methods:
+        raise AttackError(wanted=f"one or more of {', '.join(METHODS)}", got="none", where="--method")
+    if csv and csv.is_dir():
+        raise AttackError(wanted="a file to write", got="a folder", where=str(csv), remedy="choose another --csv")
     classifier = load_classifier(run)
     dataset = Reading(data, text, label, drop_empty=drop_empty, encoding=encoding).for_run(run, data_home=data_home)
     texts = _texts(classifier, dataset, split)[:limit]

@@ -32,7 +32,8 @@ class AttackView:
             TimeElapsedColumn(),
             TimeRemainingColumn(),
         )
-        self._bars = Progress(*columns, console=Console(stderr=True), transient=True)
+        screen = Console(stderr=True)
+        self._bars = Progress(*columns, console=screen, transient=True, disable=not screen.is_interactive)
         self._task = self._bars.add_task(method, total=total, robust="-")
         self._held = self._seen = 0
 

@@ -43,18 +43,18 @@ def certify_(
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,
     split: Annotated[str, typer.Option(help="Which texts: train, dev or test.")] = "test",
-    limit: Annotated[int | None, typer.Option(help="Only the first so many texts.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many texts.")] = None,
     tiers: Tiers = "default",
     max_substitutions: Budget = None,
     substitutions: Table_ = "model",
     vectors: opt.Vectors = "glove",
     oracle: Annotated[
-        int, typer.Option(help="Enumerate texts with at most so many variants; 0 for none.")
+        int, typer.Option(min=0, help="Enumerate texts with at most so many variants; 0 for none.")
     ] = ORACLE_LIMIT,
     out: Annotated[
         Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Processor threads to use.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Processor threads to use.")] = None,
     drop_empty: opt.DropEmpty = False,
     encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
@@ -62,8 +62,6 @@ def certify_(
     """Prove for each text that no substitution changes its label, and say how many proofs there are."""
     if threads:
         torch.set_num_threads(threads)
-    if limit is not None and limit < 1:
-        raise DataError(wanted="a number of texts of at least 1", got=str(limit), where="--limit")
     classifier = load_classifier(run)
     table = table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
     reading = Reading(data, text, label, drop_empty=drop_empty, encoding=encoding)
@@ -137,7 +135,8 @@ def _with_progress(
     out: Path | None,
 ) -> list[Certificate]:
     columns = (TextColumn("certifying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    screen = Console(stderr=True)
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_interactive) as bars:
         task = bars.add_task("certifying", total=len(split))
         return certify(
             classifier,

@@ -39,6 +39,7 @@ VERBS = {
     "attack": Verb("sgbt.cli.attack:attack_", "Attack a trained model by replacing words."),
     "serve": Verb("sgbt.cli.serve:serve_", "Open a page on which texts are examined, attacked and compared."),
     "bench": Verb("sgbt.cli.bench:bench_", "Run a grid of experiments, resumable, on this machine or a Ray cluster."),
+    "report": Verb("sgbt.cli.report:report_", "Make the tables and the page of a benchmark from its rows."),
     "publish": Verb("sgbt.cli.publish:publish_", "Write a model as a folder to share, with a card."),
 }
 """In the order in which `sgbt --help` lists them."""

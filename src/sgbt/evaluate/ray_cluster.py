@@ -7,6 +7,7 @@ on from the rows in the store.
 
 from __future__ import annotations
 
+import socket
 import uuid
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from sgbt.files import atomic_write
 
 MARK = "cluster.id"
 """A file in the store's folder by which a machine knows that it sees the same folder."""
+
+KNOCK_SECONDS = 5.0
 
 _MATERIALS: dict[str | None, Materials] = {}
 """What a worker process has read; Ray gives a process many units."""
@@ -80,8 +83,9 @@ class RayExecutor:
 
     def _connect(self, address: str | None) -> None:
         try:
+            _knock(address)
             self._ray.init(address=address, log_to_driver=False, logging_level="error", include_dashboard=None)
-        except (ConnectionError, ValueError, RuntimeError) as problem:
+        except (OSError, ValueError, RuntimeError) as problem:
             raise EvaluationError(
                 wanted="a Ray cluster",
                 got=str(problem).splitlines()[0],
@@ -131,6 +135,13 @@ def _perform(unit_json: str, folder: str, mark: str, home: str | None, board: An
         )
     materials = _MATERIALS.setdefault(home, Materials(Path(home) if home else None))
     return attempt(unit, store, materials, now_and_then(lambda fraction: board.write.remote(unit.key, fraction)))
+
+
+def _knock(address: str | None) -> None:
+    """Fail at once where nobody listens; Ray itself would try for minutes."""
+    host, _, port = (address or "").removeprefix("ray://").partition(":")
+    if port.isdigit():
+        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
 
 
 def _ray() -> Any:

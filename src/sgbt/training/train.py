@@ -7,8 +7,8 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ class Run:
     model: TextClassifier
     log: RunLog
     folder: Path | None
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What was trained on what: dataset, objective, seed and settings."""
 
     @property
     def dev(self) -> dict[str, float]:
@@ -74,19 +76,50 @@ def train(
     place = device_named(device)
     folder = Path(out) if out else None
     forked = torch.random.fork_rng(devices=[place] if place.type == "cuda" else [])
-    with forked, together(place) as processes, _alone_in(folder, processes):
-        return _train(
-            model,
-            dataset,
-            objective,
-            substitutions,
-            seed,
-            config,
-            vocabulary,
-            tokenizer or Tokenizer(),
-            folder,
-            listener or Listeners(),
-            processes,
+    objective, tokenizer, listener = objective or Standard(), tokenizer or Tokenizer(), listener or Listeners()
+    with forked, together(place) as processes:
+        _check(model, dataset, objective, substitutions, seed, tokenizer, processes)
+        with _alone_in(folder, processes):
+            return _train(
+                model,
+                dataset,
+                objective,
+                substitutions,
+                seed,
+                config,
+                vocabulary,
+                tokenizer,
+                folder,
+                listener,
+                processes,
+            )
+
+
+def _check(
+    model: TextCNN | BiLSTM | LinearBag,
+    dataset: TextDataset,
+    objective: Objective,
+    substitutions: SubstitutionTable | None,
+    seed: int,
+    tokenizer: Tokenizer,
+    processes: Processes,
+) -> None:
+    """Refuse what cannot be trained before anything is written."""
+    if objective.needs_substitutions and substitutions is None:
+        raise TrainingError(
+            wanted=f"a substitution table for the objective {objective.name}", got="none", remedy="pass substitutions="
+        )
+    if substitutions is not None:
+        substitutions.require_read_by(tokenizer)
+    if isinstance(model, LinearBag):
+        bag_objective(objective)
+        if processes.size > 1:
+            raise TrainingError(wanted="one process for a linear model", got=str(processes.size), remedy="no torchrun")
+    if seed < 0:
+        raise TrainingError(wanted="a seed of at least 0", got=str(seed))
+    if model.config.classes != dataset.classes:
+        raise TrainingError(
+            wanted=f"a model with {dataset.classes} classes", got=str(model.config.classes), where=dataset.name
         )
 
 
@@ -102,7 +135,7 @@ def _alone_in(folder: Path | None, processes: Processes) -> Iterator[None]:
 def _train(
     model: TextCNN | BiLSTM | LinearBag,
     dataset: TextDataset,
-    objective: Objective | None,
+    objective: Objective,
     substitutions: SubstitutionTable | None,
     seed: int,
     config: TrainingConfig | None,
@@ -112,23 +145,8 @@ def _train(
     listener: Listener,
     processes: Processes,
 ) -> Run:
-    objective = objective or Standard()
-    if substitutions is not None:
-        substitutions.require_read_by(tokenizer)
     config = config or preset_for(model.kind, dataset.name)
-    if objective.needs_substitutions and substitutions is None:
-        raise TrainingError(
-            wanted=f"a substitution table for the objective {objective.name}", got="none", remedy="pass substitutions="
-        )
     minimised = bag_objective(objective) if isinstance(model, LinearBag) else objective
-    if isinstance(model, LinearBag) and processes.size > 1:
-        raise TrainingError(wanted="one process for a linear model", got=str(processes.size), remedy="no torchrun")
-    if seed < 0:
-        raise TrainingError(wanted="a seed of at least 0", got=str(seed))
-    if model.config.classes != dataset.classes:
-        raise TrainingError(
-            wanted=f"a model with {dataset.classes} classes", got=str(model.config.classes), where=dataset.name
-        )
     if folder:
         make_folder(folder)
     tokens = dataset.train.tokenised(tokenizer)
@@ -162,14 +180,14 @@ def _train(
     classifier = TextClassifier(
         prepared.eval(), vocabulary, dataset.label_names, substitutions, config.max_length, tokenizer
     )
-    run = Run(classifier, log, folder)
+    run = Run(classifier, log, folder, _note(dataset, objective, seed, config))
     if folder:
-        processes.told(lambda: _write(run, folder, _note(dataset, objective, seed, config, run.dev)))
+        processes.told(lambda: _write(run, folder))
     return run
 
 
-def _write(run: Run, folder: Path, note: dict[str, Any]) -> None:
-    save_classifier(run.model, folder, training=note)
+def _write(run: Run, folder: Path) -> None:
+    save_classifier(run.model, folder, training={**run.about, "dev": run.dev})
     plot_log(run.log.rows, folder / "training.png")
 
 
@@ -228,9 +246,7 @@ def _examples(
     return Examples(rows, split.labels, len(vocabulary), index)
 
 
-def _note(
-    dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig, dev: dict[str, float]
-) -> dict[str, Any]:
+def _note(dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig) -> dict[str, Any]:
     return {
         "dataset": dataset.name,
         "dataset_hash": dataset.hash,
@@ -238,7 +254,6 @@ def _note(
         "objective_options": asdict(objective),
         "seed": seed,
         "config": asdict(config),
-        "dev": dev,
     }
 
 
@@ -253,7 +268,7 @@ def _settings(
     tokenizer: Tokenizer,
 ) -> str:
     """One hash of all that determines the result: a checkpoint is continued only where it agrees."""
-    note = _note(dataset, objective, seed, config, {})
+    note = _note(dataset, objective, seed, config) | {"dev": {}}
     if tokenizer != Tokenizer():
         note["tokenizer"] = tokenizer.pattern
     note["config"] = {key: value for key, value in note["config"].items() if key != "checkpoint_seconds"}
