@@ -29,9 +29,7 @@ class Verb:
 
 
 VERBS = {
-    "demo": Verb(
-        "sgbt.cli.demo:demo", "Fetch real reviews and word vectors, and show what there is to defend against."
-    ),
+    "demo": Verb("sgbt.cli.demo:demo", "Train, certify and attack two models on real reviews, in ten minutes."),
     "data": Verb("sgbt.cli.data:app", "Fetch, list, check and describe real data."),
     "train": Verb("sgbt.cli.train:train_", "Train a classifier on a dataset or on a file of yours."),
     "certify": Verb("sgbt.cli.certify:certify_", "Prove for each text that no substitution changes its label."),
