@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,10 +77,13 @@ class Measured:
     attacks: Sequence[AttackResult]
 
 
-def data_of(settings: Settings, *, substitutions: str, data_home: Path | None) -> Data:
-    """Reviews at even distances from each split, so that every part of it is there."""
+def data_of(settings: Settings, *, substitutions: str, data_home: Path | None, say: Callable[[str], None]) -> Data:
+    """Reviews at even distances from each split, so that every part of it is there; `say` hears what is being read."""
+    say("reading 50,000 reviews")
     whole = opt.dataset_of("imdb", text=None, label=None, data_home=data_home)
+    say("reading word vectors (once; then they are at hand)")
     vectors = opt.vectors_of("glove", data_home=data_home)
+    say("finding substitutes (where the published list cannot be had, a list is made from WordNet: a minute, once)")
     table = opt.table_of(substitutions, vectors, data_home=data_home)
     if table is None:
         raise LexiconError(wanted="a substitution table", got="none", where="--substitutions")

@@ -89,7 +89,8 @@ def counted(number: int) -> str:
     """A whole number in full while it is short, else as a power of ten."""
     if number < 10**9:
         return f"{number:,}"
-    exponent = len(str(number)) - 1 if number < 10**4000 else math.floor(number.bit_length() * math.log10(2))
+    exponent = math.floor(math.log10(number))  # of a whole number of any length; a power of ten may round either way
+    exponent += (number >= 10 ** (exponent + 1)) - (number < 10**exponent)
     return f"{number // 10 ** (exponent - 1) / 10:.1f} x 10^{exponent}"
 
 
