@@ -8,6 +8,7 @@ or by that word itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,6 +20,20 @@ from sgbt.attacks.scorer import Scorer
 from sgbt.attacks.space import SearchSpace, State
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One swap of a search: `choice` was put at `position`, which made `state`.
+
+    The attacked label has the probability `left` in it, and the text is `broken` if another label leads.
+    """
+
+    position: int
+    choice: int
+    state: State
+    left: float
+    broken: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class Greedy(Limited):
     """Steepest descent in single swaps."""
@@ -27,20 +42,26 @@ class Greedy(Limited):
 
     def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
         """The text after the first step that breaks it, or None."""
+        return next((step.state for step in self.steps(scorer) if step.broken), None)
+
+    def steps(self, scorer: Scorer) -> Iterator[Step]:
+        """The search as it goes: every swap that is made, up to the one that breaks the text or the last that helps."""
         space, label = scorer.space, scorer.label
         state, left = space.original, float(scorer.probabilities(space.original[None])[0, label])
         while True:
             positions, choices = moves(space, state, most=self.most_changes(space))
             if not len(positions):
-                return None
+                return
             probabilities = scorer.around(state, positions, choices)
             best = int(np.argmin(probabilities[:, label]))
             if probabilities[best, label] >= left:
-                return None
+                return
             state, left = state.copy(), float(probabilities[best, label])
             state[positions[best]] = choices[best]
-            if scorer.broken(probabilities[best : best + 1])[0]:
-                return state
+            broken = bool(scorer.broken(probabilities[best : best + 1])[0])
+            yield Step(int(positions[best]), int(choices[best]), state, left, broken)
+            if broken:
+                return
 
 
 def moves(space: SearchSpace, state: State, *, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
