@@ -7,17 +7,18 @@ from running maxima from both ends (running sums for mean pooling).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
-from sgbt.attacks.engine import Neighbourhood, Swaps
+from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood, Swaps
 from sgbt.attacks.stretches import Stretches
+from sgbt.attacks.word_rows import WordRows
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS
 
@@ -29,45 +30,78 @@ BLOCK = 64
 
 
 class FastCNN:
-    """A TextCNN over a list of distinct words, for texts of one length.
+    """The filters of a TextCNN over the words met so far, and its head.
 
     The filters of all widths stand side by side, widest first, so that those with a weight for offset l are the first
-    `columns[l]`. A window that does not exist has the value -inf, which no maximum takes.
+    `columns[l]`.
     """
 
     @torch.no_grad()
-    def __init__(self, model: TextCNN, distinct: Array, length: int) -> None:
+    def __init__(self, model: TextCNN) -> None:
         config = model.config
-        self._activation = ACTIVATIONS[config.activation]
-        self._mean = config.pooling == "mean"
-        self._late = not self._mean and self._activation.monotone  # the largest value comes from the largest argument
+        self.activation = ACTIVATIONS[config.activation].function
+        self.mean = config.pooling == "mean"
+        # the largest value comes from the largest argument
+        self.late = not self.mean and ACTIVATIONS[config.activation].monotone
         order = sorted(range(len(config.kernel_sizes)), key=lambda layer: -config.kernel_sizes[layer])
         layers = [layer for layer in model.convolutions if isinstance(layer, nn.Conv1d)]
-        self._sizes = [config.kernel_sizes[layer] for layer in order]
-        self._widest, filters = self._sizes[0], config.filters
-        self._counts = [max(length - size + 1, 1) for size in self._sizes]
-        self._groups = [slice(place * filters, (place + 1) * filters) for place in range(len(order))]
-        self._length, self._padded = length, max(length, self._widest)
-        self._columns = [filters * sum(size > offset for size in self._sizes) for offset in range(self._widest)]
-        vectors = model.embedding(model.embedding.encode(torch.from_numpy(distinct)))
+        self.sizes = [config.kernel_sizes[layer] for layer in order]
+        self.widest, self.filters = self.sizes[0], config.filters
+        self.columns = [self.filters * sum(size > offset for size in self.sizes) for offset in range(self.widest)]
         weight = torch.cat(
             [
-                torch.cat(
-                    [layers[layer].weight[:, :, offset] for layer in order if layers[layer].kernel_size[0] > offset]
-                )
-                for offset in range(self._widest)
+                layers[layer].weight[:, :, offset]
+                for offset in range(self.widest)
+                for layer in order
+                if layers[layer].kernel_size[0] > offset
             ]
         )
-        projected = nn.functional.linear(vectors, weight)
-        projected = torch.cat([projected, projected.new_zeros(1, projected.shape[1])])  # the last row is padding
-        parts = projected.split(self._columns, dim=1)
-        self._projected = [part.contiguous().numpy() for part in parts]
+
+        def project(ids: Tensor) -> Tensor:
+            return nn.functional.linear(model.embedding(model.embedding.encode(ids)), weight)
+
+        self.words = WordRows(project, self.columns, weight.new_zeros(len(weight)))
         biases = [layers[layer].bias for layer in order]
-        self._bias = torch.cat([bias for bias in biases if bias is not None]).numpy()
-        head = model.head.weight.unflatten(1, (len(order), filters))[:, order].flatten(1)
-        self._head, self._head_bias = head.t().contiguous().numpy(), model.head.bias.numpy()
+        self.bias = torch.cat([bias for bias in biases if bias is not None]).detach().numpy()
+        head = model.head.weight.unflatten(1, (len(order), self.filters))[:, order].flatten(1)
+        self.head, self.head_bias = head.t().contiguous().numpy(), model.head.bias.detach().numpy()
+
+    def open(self, ids: Ids, length: int) -> TextWindows:
+        """Project the words, and remember windows of one text."""
+        self.words.meet(ids)
+        return TextWindows(self, length)
+
+    def answers(self, opened: Sequence[TextWindows], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
+        """Logits of texts and of their changes, text by text."""
+        return [text.answer(question) for text, question in zip(opened, questions, strict=True)]
+
+
+class TextWindows:
+    """The windows of one text and of its variants. A window that does not exist has the value -inf."""
+
+    def __init__(self, network: FastCNN, length: int) -> None:
+        self._network = network
+        self._activate_, self._mean, self._late = network.activation, network.mean, network.late
+        self._sizes, self._widest, self._columns = network.sizes, network.widest, network.columns
+        self._bias, self._head, self._head_bias = network.bias, network.head, network.head_bias
+        filters = network.filters
+        self._counts = [max(length - size + 1, 1) for size in self._sizes]
+        self._groups = [slice(place * filters, (place + 1) * filters) for place in range(len(self._sizes))]
+        self._padded = max(length, self._widest)
         self._known: list[tuple[Array, Array]] = []  # the first text and the last one, with their windows
         self._first: Stretches | None = None
+
+    @property
+    def _projected(self) -> list[Array]:
+        return self._network.words.tables
+
+    def answer(self, question: IdQuestion) -> Neighbourhood:
+        """Logits of texts and of one-word changes of them."""
+        rows = self._network.words.rows
+        places = rows(question.ids)
+        if not len(question.swaps):
+            return Neighbourhood(self.logits(places), np.zeros((0, len(self._head_bias)), self._bias.dtype))
+        return self.neighbourhood(places, question.swaps, rows(question.new))
 
     def logits(self, places: Array) -> Array:
         """Logits [texts, labels] of texts in full."""
@@ -95,7 +129,7 @@ class FastCNN:
         """Pooled values [texts, filters] of texts: windows that differ from those of the first text asked about are
         found anew, each distinct one once; over the stretches that agree, the greatest values are looked up.
         """
-        texts = np.pad(places, ((0, 0), (0, self._padded - places.shape[1])), constant_values=-1)
+        texts = np.pad(places, ((0, 0), (0, self._padded - places.shape[1])), constant_values=0)
         if self._first is None:
             self._windows(texts[0])
             self._first = Stretches.of(self._pooled_values(self._known[0][1]), mean=self._mean)
@@ -104,9 +138,9 @@ class FastCNN:
         for offset in range(1, self._widest):
             touched[:, :-offset] |= differs[:, offset:]
         owners, starts = np.nonzero(touched)
-        words = np.pad(texts, ((0, 0), (0, self._widest)), constant_values=-1)
+        words = np.pad(texts, ((0, 0), (0, self._widest)), constant_values=0)
         content = [words[owners, starts + offset] for offset in range(self._widest)]
-        firsts, which = _distinct([starts, *content], [self._padded, *[len(self._projected[0]) + 1] * self._widest])
+        firsts, which = _distinct([starts, *content], [self._padded, *[len(self._network.words)] * self._widest])
         fresh = np.repeat(self._bias[None], len(firsts), axis=0)
         for offset, columns in enumerate(self._columns):
             fresh[:, :columns] += self._projected[offset][content[offset][firsts]]
@@ -122,7 +156,7 @@ class FastCNN:
 
     def _filled(self, text: Array) -> Array:
         missing = self._padded - len(text)
-        return np.concatenate([text, np.full(missing, -1)]) if missing else text
+        return np.concatenate([text, np.zeros(missing, np.int64)]) if missing else text
 
     def _windows(self, text: Array) -> Array:
         """Pre-activations [windows, filters]: those of the first text or of the last one, whichever is nearer, with
@@ -145,7 +179,7 @@ class FastCNN:
 
     def _summed(self, text: Array, rows: Array) -> Array:
         values = np.repeat(self._bias[None], len(rows), axis=0)
-        words = np.concatenate([text, np.full(self._widest, -1)])
+        words = np.concatenate([text, np.zeros(self._widest, np.int64)])
         for offset, columns in enumerate(self._columns):
             values[:, :columns] += self._projected[offset][words[rows + offset]]
         for count, group in zip(self._counts, self._groups, strict=True):
@@ -220,7 +254,7 @@ class FastCNN:
         return result
 
     def _activate(self, values: Array) -> Array:
-        return self._activation.function(torch.from_numpy(values)).numpy()
+        return self._activate_(torch.from_numpy(values)).numpy()
 
     def _finish(self, pooled: Array) -> Array:
         if self._late:

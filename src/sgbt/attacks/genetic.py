@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from sgbt.attacks.engine import Probabilities
 from sgbt.attacks.method import Limited, at_least, draw
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import SearchSpace, State
 
 
@@ -48,14 +48,14 @@ class Genetic(Limited):
         at_least("generations", self.generations, 1)
         at_least("neighbours", self.neighbours, 1)
 
-    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
         """The best member of the first generation in which it is broken, or None."""
         space = scorer.space
         weights = np.minimum(space.substitutes, self.neighbours).astype(np.float64)
         if not weights.any():
             return None
         everyone = np.repeat(space.original[None], self.population, axis=0)
-        members, probabilities = self._perturbed(scorer, everyone, weights, rng)
+        members, probabilities = yield from self._perturbed(scorer, everyone, weights, rng)
         for _ in range(self.generations):
             scorer.charge(len(members))  # a text's score is known from its making; the papers' code asks again
             found = scorer.broken(probabilities) & self.within(members)
@@ -70,7 +70,7 @@ class Genetic(Limited):
             second = [draw(rng, parents) for _ in range(self.population - 1)]
             taken = rng.random((self.population - 1, len(space))) < 0.5
             children = np.where(taken, members[second], members[first])
-            perturbed, scores = self._perturbed(scorer, children, weights, rng)
+            perturbed, scores = yield from self._perturbed(scorer, children, weights, rng)
             members = np.concatenate([members[best : best + 1], perturbed])
             probabilities = np.concatenate([probabilities[best : best + 1], scores])
         return None
@@ -80,13 +80,13 @@ class Genetic(Limited):
 
     def _perturbed(
         self, scorer: Scorer, states: State, weights: NDArray[np.float64], rng: np.random.Generator
-    ) -> tuple[State, Probabilities]:
+    ) -> Asking[tuple[State, Probabilities]]:
         """Every text with one more word replaced, where that raises the score; and what the victim says of it."""
         label = scorer.label
         places = np.array([draw(rng, _still_original(state, weights)) for state in states], dtype=np.int64)
         owners, positions, choices = _candidates(scorer.space, states, places, self.neighbours)
         scorer.charge(len(states))  # the papers' code scores the text as it stands beside its candidates
-        found = scorer.neighbourhood(states, owners, positions, choices)
+        found = yield from scorer.neighbourhood(states, owners, positions, choices)
         result, probabilities = states.copy(), found.texts.copy()
         edges = np.searchsorted(owners, np.arange(len(states) + 1))
         for owner, (start, stop) in enumerate(pairwise(edges)):

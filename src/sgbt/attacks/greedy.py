@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgbt.attacks.method import Limited
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import SearchSpace, State
 
 
@@ -25,15 +25,15 @@ class Greedy(Limited):
 
     name: ClassVar[str] = "greedy"
 
-    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
         """The text after the first step that breaks it, or None."""
         space, label = scorer.space, scorer.label
-        state, left = space.original, float(scorer.probabilities(space.original[None])[0, label])
+        state, left = space.original, float((yield from scorer.probabilities(space.original[None]))[0, label])
         while True:
             positions, choices = moves(space, state, most=self.most_changes(space))
             if not len(positions):
                 return None
-            probabilities = scorer.around(state, positions, choices)
+            probabilities = yield from scorer.around(state, positions, choices)
             best = int(np.argmin(probabilities[:, label]))
             if probabilities[best, label] >= left:
                 return None

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import SearchSpace, State
 from sgbt.errors import AttackError
 
@@ -27,8 +27,11 @@ class Attack(Protocol):
         """The substitution table that its paper used, by its name on the command line."""
         ...
 
-    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
-        """A broken text, or None where none was found. All randomness comes from `rng`."""
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
+        """A generator that asks, and comes to a broken text, or None where none was found.
+
+        All randomness comes from `rng`.
+        """
         ...
 
 
