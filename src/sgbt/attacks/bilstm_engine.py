@@ -45,7 +45,8 @@ class FastBiLSTM:
 
         nothing = model.head.weight.new_zeros(1, model.embedding.width)
         padding = torch.cat([_inputs(lstm, nothing)[0] for lstm in lstms])
-        self._words = WordRows(project, [4 * model.config.hidden] * 2, padding)
+        ids = len(model.embedding.weight if model.embedding.codes is None else model.embedding.codes)
+        self._words = WordRows(project, [4 * model.config.hidden] * 2, padding, ids=ids)
         self._recurrent = [_recurrent(lstm) for lstm in lstms]
         self._head = 0.5 * model.head.weight.t().contiguous()  # states are kept doubled
         self._head_bias = model.head.bias.detach()

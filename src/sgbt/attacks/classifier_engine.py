@@ -79,7 +79,8 @@ class ClassifierEngine:
 
     def _in_ids(self, question: Question) -> IdQuestion:
         new = self._ids[question.swaps.positions, question.swaps.choices]
-        return IdQuestion(self._ids[self._positions, question.states], question.swaps, new)
+        ids = self._ids[self._positions, question.states]
+        return IdQuestion(question.states, ids, question.swaps, new)
 
     def slopes(self, state: State, label: int) -> Array:
         """First-order change of the label's lead when each choice is put in its place: [positions, choices].

@@ -79,8 +79,12 @@ class TextEngine(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdQuestion:
-    """A question in ids: texts [texts, words], changes of them, and the id that each change puts in."""
+    """A question in ids: texts [texts, words], changes of them, and the id that each change puts in.
 
+    `states` are the same texts in choices: 0 where the word is the original one.
+    """
+
+    states: State
     ids: Ids
     swaps: Swaps
     new: Ids
