@@ -27,8 +27,10 @@ from sgbt.models import BiLSTM
 Array = NDArray[Any]
 ROWS = 768
 """Texts that are read at once: enough to fill the processor, few enough to stay in its cache."""
-LEAST_ROWS = 4
-"""Products of matrices with fewer rows are rounded in another way; so there are never fewer."""
+WIDTH = 16
+"""Rows are added by as many at once; one that no text has yet is read for nothing. Products of matrices with fewer than
+four rows are rounded in another way, so there are never fewer.
+"""
 
 
 class FastBiLSTM:
@@ -121,33 +123,37 @@ def read(texts: Sequence[Array], inputs: Array, recurrent: Tensor, *, mean: bool
     its part faster.
     """
     plan = Plan.of(texts)
-    rows, size = max(len(plan.parents), LEAST_ROWS), len(recurrent)
-    gates = np.empty((rows, 4 * size), inputs.dtype)
-    hidden, cell, total, joined = np.zeros((4, rows, size), inputs.dtype)
-    before = 0
+    rows, size = plan.words.shape[1], len(recurrent)
+    gates = torch.empty(rows, 4 * size, dtype=recurrent.dtype)
+    # the last row stays zero: it is the state before anything was read, the parent -1
+    hidden, cell, next_cell, total = torch.zeros(4, rows + 1, size, dtype=recurrent.dtype)
+    before = width = 0
     for words, count in zip(plan.words, plan.alive, strict=True):
         if count > before:
+            parents = plan.parents[before:count]
             for state in (hidden, cell, total)[: 3 if mean else 2]:  # branches start with the states of their parents
-                state[before:count] = state[plan.parents[before:count]]
-                state[before:count][plan.parents[before:count] < 0] = 0
-            width, before = max(count, LEAST_ROWS), count
-            given, c_array, h_array = gates[:width], cell[:width], hidden[:width]
-            h, c, new, z, sums = (torch.from_numpy(part[:width]) for part in (hidden, cell, joined, gates, total))
+                state.numpy()[before:count] = state.numpy()[parents]
+            before = count
+        if count > width:
+            width = -(-count // WIDTH) * WIDTH
+            z, h = gates[:width], hidden[:width]
             entry, forget, leave, value = z.split(size, dim=1)
-        inputs.take(words[:width], axis=0, out=given, mode="clip")
+            z_array, h_array = z.numpy(), h.numpy()
+        c, new = cell[:width], next_cell[:width]
+        inputs.take(words[:width], axis=0, out=z_array, mode="clip")
         z.addmm_(h, recurrent)
-        np.tanh(given, out=given)
-        torch.add(c, value, out=new)
-        new.addcmul_(c, forget).addcmul_(value, entry)
-        torch.mul(new, 0.5, out=c)
-        np.tanh(c_array, out=h_array)
+        np.tanh(z_array, out=z_array)
+        torch.lerp(c, value, 0.5, out=new)
+        new.addcmul_(c, forget, value=0.5).addcmul_(value, entry, value=0.5)
+        cell, next_cell = next_cell, cell
+        np.tanh(new.numpy(), out=h_array)
         h.addcmul_(h, leave)
         if mean:
-            sums.add_(h)
+            total[:width].add_(h)
     if not mean:
-        return torch.from_numpy(hidden[plan.row_of])
-    lengths = np.repeat([own.shape[1] for own in texts], [len(own) for own in texts]).astype(inputs.dtype)
-    return torch.from_numpy(total[plan.row_of] / lengths[:, None])
+        return hidden[torch.from_numpy(plan.row_of)]
+    lengths = torch.cat([torch.full((len(own), 1), own.shape[1]) for own in texts])
+    return total[torch.from_numpy(plan.row_of)] / lengths
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,7 +179,7 @@ class Plan:
         order = np.argsort(starts, kind="stable")
         row = np.full(len(order) + 1, -1)  # the last entry stands for no parent
         row[order] = np.arange(len(order))
-        words = np.zeros((longest, max(len(order), LEAST_ROWS)), np.int64)
+        words = np.zeros((longest, -(-len(order) // WIDTH) * WIDTH), np.int64)
         parents, row_of = [], []
         for tree, offset in zip(trees, offsets, strict=False):
             words[longest - tree.texts.shape[1] :, row[offset : offset + len(tree.starts)]] = tree.texts.T

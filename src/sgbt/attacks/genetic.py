@@ -18,14 +18,13 @@ original word; drawing once among those is the same distribution. Of equally goo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgbt.attacks.engine import Probabilities
-from sgbt.attacks.method import Limited, at_least, draw
+from sgbt.attacks.method import Limited, at_least, draw_each, first_where
 from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import SearchSpace, State
 
@@ -66,8 +65,7 @@ class Genetic(Limited):
             parents = self._parents(1 - probabilities[:, scorer.label])
             if not parents.any():
                 return None
-            first = [draw(rng, parents) for _ in range(self.population - 1)]
-            second = [draw(rng, parents) for _ in range(self.population - 1)]
+            first, second = (draw_each(rng, np.tile(parents, (self.population - 1, 1))) for _ in range(2))
             taken = rng.random((self.population - 1, len(space))) < 0.5
             children = np.where(taken, members[second], members[first])
             perturbed, scores = yield from self._perturbed(scorer, children, weights, rng)
@@ -83,24 +81,25 @@ class Genetic(Limited):
     ) -> Asking[tuple[State, Probabilities]]:
         """Every text with one more word replaced, where that raises the score; and what the victim says of it."""
         label = scorer.label
-        places = np.array([draw(rng, _still_original(state, weights)) for state in states], dtype=np.int64)
+        places = draw_each(rng, _still_original(states, weights))
         owners, positions, choices = _candidates(scorer.space, states, places, self.neighbours)
         scorer.charge(len(states))  # the papers' code scores the text as it stands beside its candidates
         found = yield from scorer.neighbourhood(states, owners, positions, choices)
         result, probabilities = states.copy(), found.texts.copy()
-        edges = np.searchsorted(owners, np.arange(len(states) + 1))
-        for owner, (start, stop) in enumerate(pairwise(edges)):
-            best = start + int(np.argmin(found.swaps[start:stop, label]))
-            if found.swaps[best, label] < probabilities[owner, label]:
-                result[owner, positions[best]] = choices[best]
-                probabilities[owner] = found.swaps[best]
+        starts = np.searchsorted(owners, np.arange(len(states)))
+        least = np.minimum.reduceat(found.swaps[:, label], starts)
+        best = first_where(found.swaps[:, label] == least[owners], starts)
+        better = np.flatnonzero(least < probabilities[:, label])
+        result[better, positions[best[better]]] = choices[best[better]]
+        probabilities[better] = found.swaps[best[better]]
         return result, probabilities
 
 
-def _still_original(state: State, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights of the words that are not yet replaced; of all words, when every one is."""
-    left = np.where(state == 0, weights, 0)
-    return left if left.any() else weights
+def _still_original(states: State, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each text, the weights of the words that are not yet replaced; of all words, when every one is."""
+    left = np.where(states == 0, weights, 0)
+    left[~left.any(axis=1)] = weights
+    return left
 
 
 def _candidates(

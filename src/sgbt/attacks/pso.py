@@ -124,17 +124,16 @@ def _turned(
     inertia = 0.6 * (1 - passed) + 0.2
     own, shared = 0.8 - 0.6 * passed, 0.2 + 0.6 * passed
     swarm = swarm.copy()
+    push = np.where(swarm != bests.own, FASTEST, -FASTEST) + np.where(swarm != bests.shared, FASTEST, -FASTEST)
+    velocities[:] = inertia * velocities + (1 - inertia) * push
+    turning = 1 / (1 + np.exp(-velocities))
     for number, particle in enumerate(swarm):
-        push = np.where(particle != bests.own[number], FASTEST, -FASTEST)
-        push += np.where(particle != bests.shared, FASTEST, -FASTEST)
-        velocities[number] = inertia * velocities[number] + (1 - inertia) * push
-        turning = 1 / (1 + np.exp(-velocities[number]))
         if rng.random() < own:
-            turned = rng.random(len(particle)) < turning
-            particle[turned] = bests.own[number][turned]
+            turned = rng.random(len(particle)) < turning[number]
+            np.copyto(particle, bests.own[number], where=turned)
         if rng.random() < shared:
-            turned = rng.random(len(particle)) < turning
-            particle[turned] = bests.shared[turned]
+            turned = rng.random(len(particle)) < turning[number]
+            np.copyto(particle, bests.shared, where=turned)
         if alias:
             bests.own[number] = particle
     return swarm

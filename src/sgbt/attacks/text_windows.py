@@ -130,11 +130,10 @@ class TextWindows:
         own = tried, positions[first]
         choices, new = np.concatenate([states[own], choices]), np.concatenate([words[own], new])
         pooled = elsewhere[groups]
+        rows = self._rows_around(states, words, owners[groups], positions[groups], choices, new)
         for start in range(0, len(groups), BLOCK):
             part = slice(start, start + BLOCK)
-            group = groups[part]
-            rows = self._rows_around(states, words, owners[group], positions[group], choices[part], new[part])
-            self._join(pooled[part], self._join.reduce(self._pool.values[rows], axis=1), out=pooled[part])
+            self._join(pooled[part], self._join.reduce(self._pool.values[rows[part]], axis=1), out=pooled[part])
         texts = pooled[: len(tried)]
         if len(tried) < len(states):
             texts = self._pooled(states, words)
