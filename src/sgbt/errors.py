@@ -78,5 +78,9 @@ class EvaluationError(SgbtError):
     """A benchmark, a run record or a report that cannot be made as asked."""
 
 
+class ServeError(SgbtError):
+    """A server that cannot be started, or a request that cannot be met, as asked."""
+
+
 class SgbtWarning(UserWarning):
     """Something a person should know, although the work goes on."""

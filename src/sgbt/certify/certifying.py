@@ -14,17 +14,17 @@ import torch
 from torch import Tensor
 
 from sgbt.certify.certificate import Certificate, verdict_of
+from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.question import Question
-from sgbt.certify.rounding import largest_margin, rounding_slack
+from sgbt.certify.rounding import largest_margin
 from sgbt.certify.rows import RowFile
 from sgbt.certify.separable import SeparableBound
-from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, in_float64, lowest_of, offered, readings_of
-from sgbt.certify.word_tables import WordTables
+from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, lowest_of, offered, readings_of
 from sgbt.data import Batch, RaggedIds, Split, TokenisedTexts, tokenise
 from sgbt.data.batches import pad
 from sgbt.errors import CertificateError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
-from sgbt.models import AnyModel, TextClassifier, TwoChannel, weights_hash
+from sgbt.models import AnyModel, TextClassifier, TwoChannel
 
 POSITIONS_PER_BATCH = 1 << 14
 POSITIONS_PER_READING = {"cnn": 1 << 12, "bilstm": 1 << 12}
@@ -40,7 +40,7 @@ Listener = Callable[[int, int], None]
 
 
 def certify(
-    classifier: TextClassifier,
+    classifier: TextClassifier | Prepared,
     texts: Split | Sequence[str],
     table: SubstitutionTable | None = None,
     *,
@@ -63,19 +63,14 @@ def certify(
     substitutes are tried all the same). A text with nothing to replace, or without words, is its own worst case.
     """
     tiers = check_tiers(tiers)
-    allowed = table if table is not None else classifier.table
-    if allowed is None:
-        raise CertificateError(
-            wanted="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
-        )
-    allowed.require_read_by(classifier.tokenizer)
-    corpus = _Corpus.of(classifier, texts, labels, SubstitutionIndex.build(allowed, classifier.vocabulary))
+    prepared = prepared_of(classifier, table)
+    corpus = _Corpus.of(prepared.classifier, texts, labels, prepared.index)
     shared = {
         "tiers": tiers,
         "max_substitutions": max_substitutions,
         "scale": scale,
-        "table_hash": allowed.hash,
-        "model_hash": weights_hash(classifier.model),
+        "table_hash": prepared.table.hash,
+        "model_hash": prepared.model_hash,
     }
     with RowFile(out) if out is not None else nullcontext() as file:
         done: dict[int, Certificate] = {}
@@ -83,16 +78,7 @@ def certify(
             file.check(**shared)
             file.check_texts(corpus.hashes, corpus.labels.tolist())
             done = {index: row for index, row in file.rows.items() if index < len(corpus)}
-        run = _Run(
-            classifier,
-            in_float64(classifier.model),
-            corpus,
-            tiers,
-            max_substitutions,
-            scale,
-            rounding_slack(classifier),
-            WordTables(),
-        )
+        run = _Run(prepared, corpus, tiers, max_substitutions, scale)
         for rows in run.groups([row for row in range(len(corpus)) if row not in done]):
             fresh = [Certificate(**decision, **shared) for decision in run.decide(rows)]  # type: ignore[arg-type]
             if file is not None:
@@ -149,14 +135,11 @@ def _check_labels(labels: np.ndarray, texts: int, classes: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    classifier: TextClassifier
-    model: AnyModel
+    prepared: Prepared
     corpus: _Corpus
     tiers: tuple[str, ...]
     budget: int | None
     scale: float
-    slack: float
-    tables: WordTables
 
     def groups(self, pending: Sequence[int]) -> Iterator[Batch]:
         """The texts still to be decided, in batches of like length; `rows` numbers them within the corpus."""
@@ -180,11 +163,11 @@ class _Run:
             substitutions,
             batch.mask,
             labels,
-            classes=len(self.classifier.label_names),
+            classes=len(self.prepared.classifier.label_names),
             budget=self.budget,
             scale=self.scale,
-        ).to(self.classifier.device)
-        answers = Answers.of(question, self.slack, largest_margin(self.model))
+        ).to(self.prepared.classifier.device)
+        answers = Answers.of(question, self.prepared.slack, largest_margin(self.prepared.model))
         logits = torch.from_numpy(self.corpus.logits[batch.rows.numpy()]).to(labels.device)
         predicted = logits.argmax(dim=1)
         right = (predicted == labels).nonzero().squeeze(1)
@@ -199,12 +182,12 @@ class _Run:
             decisions.append(
                 {
                     "index": row,
-                    "verdict": verdict_of(right=correct, proven=margin > self.slack),
+                    "verdict": verdict_of(right=correct, proven=margin > self.prepared.slack),
                     "label": int(labels[place]),
                     "predicted": int(predicted[place]),
                     "margin": margin,
                     "tier": answers.tier[place] if correct else CLEAN,
-                    "slack": self.slack,
+                    "slack": self.prepared.slack,
                     "words": int(self.corpus.whole[row]),
                     "read": int(batch.mask[place].sum()),
                     "replaceable": int(question.replaceable[place]),
@@ -221,10 +204,10 @@ class _Run:
         left = right
         if self.tiers[0] == "ibp" and len(right):
             start = time.perf_counter()
-            bounds = bounds_of("ibp", readings_of(self.model, question.take(right), self.tables))
+            bounds = bounds_of("ibp", readings_of(self.prepared.model, question.take(right), self.prepared.tables))
             answers.learn("ibp", right, bounds, time.perf_counter() - start)
             dear, left = dear[1:], right[~answers.proven(right)]
-        for part in _parts(question, left, _positions(self.model)) if dear else ():
+        for part in _parts(question, left, _positions(self.prepared.model)) if dear else ():
             self._search_part(question, part, dear, answers)
 
     def _search_part(self, question: Question, rows: Tensor, tiers: Sequence[str], answers: Answers) -> None:
@@ -236,7 +219,7 @@ class _Run:
                 return
             if readings is None or 2 * len(open_) < len(reached):  # boxes are found anew only where that pays
                 reached = open_
-                readings = readings_of(self.model, question.take(reached), self.tables)
+                readings = readings_of(self.prepared.model, question.take(reached), self.prepared.tables)
             if not offered(tier, readings):
                 continue
             answers.learn(tier, reached, bounds_of(tier, readings), time.perf_counter() - start)

@@ -33,9 +33,7 @@ class Verb:
 
 
 VERBS = {
-    "demo": Verb(
-        "sgbt.cli.demo:demo", "Fetch real reviews and word vectors, and show what there is to defend against."
-    ),
+    "demo": Verb("sgbt.cli.demo:demo", "Train, certify and attack two models on real reviews, in ten minutes."),
     "data": Verb("sgbt.cli.data:app", "Fetch, list, check and describe real data."),
     "train": Verb(
         "sgbt.cli.train:train_",
@@ -56,6 +54,11 @@ VERBS = {
         "sgbt.cli.attack:attack_",
         "Attack a trained model by replacing words.",
         "sgbt attack runs/a --method pwws,ga,pso --limit 1000",
+    ),
+    "serve": Verb(
+        "sgbt.cli.serve:serve_",
+        "Open a page on which texts are examined, attacked and compared.",
+        "sgbt serve runs/a runs/b",
     ),
     "bench": Verb(
         "sgbt.cli.bench:bench_",
