@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -126,6 +127,12 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "attack: rows into something else": (["attack", "run", "--method", "greedy", "--out", "reviews.csv"], "line 1"),
     "attack: rows into a line of yours": (["attack", "run", "--method", "greedy", "--out", "line.json"], "line 1"),
     "attack: a table into a folder": (["attack", "run", "--method", "greedy", "--csv", "folder"], "folder"),
+    # serve
+    "serve: no such run": (["serve", "runs/no"], "the folder of a trained model, got nothing there in runs/no"),
+    "serve: an unfinished run": (["serve", "half"], "wanted the file config.json"),
+    "serve: for everybody, without a token": (["serve", "run", "--host", "0.0.0.0"], "--token"),
+    "serve: a port that is none": (["serve", "run", "--port", "99999"], "--port"),
+    "serve: a host that is none": (["serve", "run", "--host", "no.such.host", "--token", "x" * 40], "no.such.host"),
     # bench, report
     "bench: no such grid": (["bench", "tabel1", "--out", "new"], "table1"),
     "bench: a file that is no grid": (["bench", "typo.toml", "--out", "new"], "typo.toml"),
@@ -265,3 +272,14 @@ def test_a_disk_that_fills_up(world: Path, arguments: list[str]) -> None:
     assert done.stderr.startswith("sgbt: wanted to"), done.stderr
     assert done.stderr.count("\n") == 1
     assert "file too large" in done.stderr
+
+
+def test_a_port_that_is_taken(world: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(world)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert run("serve", "run", "--port", port) == 2
+    told = capfd.readouterr().err
+    assert told.startswith("sgbt: ")
+    assert told.count("\n") == 1, told
+    assert port in told
