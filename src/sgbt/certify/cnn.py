@@ -63,7 +63,7 @@ class CNNReading:
                 slopes = up.unsqueeze(2) * below.slopes.unsqueeze(1) + down.unsqueeze(2) * above.slopes.unsqueeze(1)
                 constants[place] = constants[place] + fixed + torch.einsum("brwf,bwf->br", slopes, windows.box.clean)
                 stacked.append(slopes)
-            part = windows.gains(self.question, torch.cat(stacked, dim=1))  # moves are read once for the whole menu
+            part = windows.gains(torch.cat(stacked, dim=1))  # moves are read once for the whole menu
             gains = part if gains is None else gains + part
         assert gains is not None
         return [
@@ -74,11 +74,10 @@ class CNNReading:
     def interval(self) -> list[SeparableBound]:
         """Tier ibp, from the exact boxes of the windows: the only tier without first-order term."""
         activation, lengths = FUNCTIONS[self.model.config.activation], self.question.lengths
-        ends = [activation.range(windows.box.lower, windows.box.upper) for windows in self.windows]
-        box = (
-            self.model.pool_activated([low for low, _ in ends], lengths),
-            self.model.pool_activated([high for _, high in ends], lengths),
-        )
+        ends, pool = [windows.ends for windows in self.windows], self.model.pool
+        if not activation.monotone:
+            ends, pool = [activation.range(*pair) for pair in ends], self.model.pool_activated  # type: ignore[assignment]
+        box = pool([low for low, _ in ends], lengths), pool([high for _, high in ends], lengths)
         worst = worst_logits(box, self.model.head.weight, self.model.head.bias, self.question.labels)
         return [SeparableBound.flat(self.question, -worst.gather(1, self.question.rivals))]
 
@@ -96,7 +95,7 @@ class CNNReading:
             low, high = self._shares(windows, slopes.lower, slopes.upper)
             middle, radius = ((high + low) / 2).unsqueeze(1), ((high - low) / 2).unsqueeze(1)
             head = head.unsqueeze(2)
-            part = windows.gains(self.question, head * middle, head.abs() * radius)
+            part = windows.gains(head * middle, head.abs() * radius)
             gains = part if gains is None else gains + part
         clean = [windows.box.clean for windows in self.windows]
         features = self.model.pool(clean, self.question.lengths).chunk(len(self.model.config.kernel_sizes), dim=1)
@@ -150,7 +149,7 @@ class CNNReading:
 
     def exact(self) -> list[SeparableBound]:
         """Tier exact, for mean pooling: the least margins themselves, by dynamic programming."""
-        return [SeparableBound.flat(self.question, chain_margins(self.model, self.question, self.tables))]
+        return [SeparableBound.flat(self.question, chain_margins(self.model, self.windows))]
 
 
 CNN_TIERS: dict[str, Callable[[CNNReading], list[SeparableBound]]] = {

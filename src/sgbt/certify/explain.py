@@ -99,7 +99,7 @@ def explain(
         budget=max_substitutions,
     ).to(classifier.device)
     model = in_float64(classifier.model)
-    readings = readings_of(model, question, WordTables(limit=0))
+    readings = readings_of(model, question, WordTables())
     tier, bound = max(
         ((name, each) for name in SEPARABLE for each in bounds_of(name, readings)),
         key=lambda pair: float(pair[1].lowest().amin()),

@@ -40,6 +40,9 @@ class Question:
     real words. Padding holds padding only, whatever it was given as. `budget` limits how many words of a text are
     replaced at once; None is any number. A `scale` below one moves every substitute's vector towards the word's own: no
     adversary does that, but it shows how a tier fares as perturbations grow.
+
+    Where every position's words are those of a row of one `SubstitutionIndex`, `rows` [texts, words] tells which: what
+    depends on a word alone is then found once for many questions.
     """
 
     ids: Tensor
@@ -49,6 +52,7 @@ class Question:
     classes: int
     budget: int | None = None
     scale: float = 1.0
+    rows: Tensor | None = None
 
     @staticmethod
     def of(
@@ -59,6 +63,7 @@ class Question:
         classes: int,
         budget: int | None = None,
         scale: float = 1.0,
+        rows: Tensor | None = None,
     ) -> Question:
         """The question about a batch; what is not a real word becomes padding without substitutes."""
         ids, allowed = substitutions.ids, substitutions.allowed
@@ -81,6 +86,7 @@ class Question:
             classes,
             budget,
             scale,
+            None if rows is None else rows.masked_fill(~mask, PADDING),
         )
 
     def __len__(self) -> int:
@@ -89,15 +95,15 @@ class Question:
     def to(self, device: torch.device | str) -> Question:
         """The same question on another device."""
         ids, allowed, mask, labels = (each.to(device) for each in (self.ids, self.allowed, self.mask, self.labels))
-        return Question(ids, allowed, mask, labels, self.classes, self.budget, self.scale)
+        rows = None if self.rows is None else self.rows.to(device)
+        return Question(ids, allowed, mask, labels, self.classes, self.budget, self.scale, rows)
 
     def take(self, rows: Tensor) -> Question:
         """The same question about some of the texts, without the padding that only the others needed."""
         longest = max(int(self.mask[rows].sum(dim=1).max()), 1) if len(rows) else 1
-        ids, allowed = self.ids[rows, :longest], self.allowed[rows, :longest]
-        return Question(
-            ids, allowed, self.mask[rows, :longest], self.labels[rows], self.classes, self.budget, self.scale
-        )
+        ids, allowed, mask = self.ids[rows, :longest], self.allowed[rows, :longest], self.mask[rows, :longest]
+        numbers = None if self.rows is None else self.rows[rows, :longest]
+        return Question(ids, allowed, mask, self.labels[rows], self.classes, self.budget, self.scale, numbers)
 
     @cached_property
     def lengths(self) -> Tensor:

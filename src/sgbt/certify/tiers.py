@@ -83,7 +83,7 @@ def margin_bounds(tier: str, model: AnyModel, question: Question) -> Tensor:
     `model` is in float64 (`in_float64`); rivals are the classes other than the label (`question.rivals`).
     """
     check_tiers((tier,))
-    return lowest_of(bounds_of(tier, readings_of(model, question, WordTables(limit=0))))
+    return lowest_of(bounds_of(tier, readings_of(model, question, WordTables())))
 
 
 def lowest_of(bounds: Sequence[SeparableBound]) -> Tensor:
