@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -22,6 +23,7 @@ from sgbt.certify.side_by_side import in_order
 from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, in_float64, offered, readings_of
 from sgbt.certify.word_tables import WordTables
 from sgbt.data import Batch, Split
+from sgbt.data.batches import pad
 from sgbt.errors import CertificateError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import AnyModel, TextClassifier, TwoChannel, weights_hash
@@ -130,6 +132,7 @@ class _Run:
             budget=self.budget,
             scale=self.scale,
             rows=batch.ids,
+            reference=self._reference(batch, labels),
         ).to(self.classifier.device)
         answers = Answers.of(question, self.slack, self.largest)
         logits = torch.from_numpy(self.corpus.logits[batch.rows.numpy()]).to(labels.device)
@@ -163,6 +166,14 @@ class _Run:
                 }
             )
         return decisions
+
+    def _reference(self, batch: Batch, labels: Tensor) -> Question | Literal["itself"] | None:
+        """The same texts with the substitutes that the model was trained for: a constant of the classifier."""
+        if self.corpus.reference is None:
+            return None if self.classifier.table is None else "itself"
+        index, rows = self.corpus.reference
+        found = index.for_rows(pad(rows, batch.rows.numpy()).ids)
+        return Question.of(found, batch.mask, labels, classes=len(self.classifier.label_names), scale=self.scale)
 
     def _search(self, question: Question, rows: Tensor, answers: Answers) -> None:
         """Try tier after tier on what is not certified yet."""

@@ -20,7 +20,11 @@ UNLIKE = 1.25
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """`rows` holds what the model reads of each text, `whole` how many words it has, `logits` what it is told."""
+    """`rows` holds what the model reads of each text, `whole` how many words it has, `logits` what it is told.
+
+    Where the model was trained for another table than `index` has, `reference` is that one's index and the texts as
+    its rows.
+    """
 
     index: SubstitutionIndex
     whole: np.ndarray
@@ -28,6 +32,7 @@ class Corpus:
     labels: np.ndarray
     logits: np.ndarray
     hashes: tuple[str, ...]
+    reference: tuple[SubstitutionIndex, RaggedIds] | None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -53,7 +58,11 @@ class Corpus:
         chosen = logits.argmax(axis=1) if labels is None else np.asarray(labels, dtype=np.int64)
         _check_labels(chosen, len(given), len(classifier.label_names))
         hashes = tuple(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16] for text in given)
-        return Corpus(index, uncut.lengths, rows, chosen, logits, hashes)
+        reference = None
+        if classifier.table is not None and classifier.table.hash != index.table.hash:
+            other = SubstitutionIndex.build(classifier.table, classifier.vocabulary)
+            reference = other, tokens.as_ids_of(other.rows_of(tokens.types)).cut(classifier.max_length)
+        return Corpus(index, uncut.lengths, rows, chosen, logits, hashes, reference)
 
     def batches(self, pending: Sequence[int], positions: int) -> Iterator[Batch]:
         """The texts still to be decided, in batches of like length of at most so many positions."""

@@ -97,6 +97,7 @@ def explain(
         torch.tensor([certificate.label]),
         classes=len(classifier.label_names),
         budget=max_substitutions,
+        reference="itself",
     ).to(classifier.device)
     model = in_float64(classifier.model)
     readings = readings_of(model, question, WordTables())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -25,19 +25,30 @@ class Steps:
     """Both directions side by side, each in its reading order: tensors are [steps, directions, texts, numbers].
 
     `gates` are pre-activations in torch's order i, f, g, o; `before` and `after` the cell state that a step finds and
-    leaves; `hidden` what it gives. `entering` is what the words of the text itself add to the gates, biases included.
+    leaves; `hidden` what it gives. `words` is what a word adds to the gates, biases included: the text's own, and the
+    ends over its substitutes.
     """
 
     gates: Box
     before: Box
     after: Box
     hidden: Box
-    entering: Tensor
+    words: Box
     recurrent: Tensor
     moves: tuple[Tensor, Tensor]
     """What each swap adds to the gates of the step that reads it, [swaps, 4 hidden] for each direction."""
     steps: tuple[Tensor, Tensor]
     """The step at which each direction reads the swapped word, [swaps]."""
+
+    def at(self, step: int) -> Steps:
+        """The boxes of one step."""
+        gates, before, after, hidden = (box.at(step) for box in (self.gates, self.before, self.after, self.hidden))
+        return replace(self, gates=gates, before=before, after=after, hidden=hidden)
+
+    @property
+    def entering(self) -> Tensor:
+        """What the words of the text itself add to the gates."""
+        return self.words.clean
 
     @cached_property
     def size(self) -> int:
@@ -87,7 +98,18 @@ def lstm_boxes(model: BiLSTM, question: Question, tables: WordTables) -> Steps:
     )
     ahead = swaps.place
     behind = lengths[swaps.text] - 1 - swaps.place
-    return Steps(gates, before, after, hidden, own, recurrent, (moves[0], moves[1]), (ahead, behind))
+    return Steps(gates, before, after, hidden, Box(low, high, own), recurrent, (moves[0], moves[1]), (ahead, behind))
+
+
+def shrunk_boxes(steps: Steps, share: float) -> Steps:
+    """The boxes when words move only by a share of what they may."""
+    if share == 1.0:
+        return steps
+    clean = (steps.gates.clean, steps.before.clean, steps.after.clean, steps.hidden.clean)
+    ends = steps.words.shrunk(share)
+    runs = _run((ends.clean, ends.clean), (ends.lower, ends.upper), steps.recurrent, budget=None)
+    gates, before, after, hidden = (Box.around(exact, *pair) for exact, pair in zip(clean, runs, strict=True))
+    return replace(steps, gates=gates, before=before, after=after, hidden=hidden)
 
 
 def _run(own: Pair, entering: Pair, recurrent: Tensor, *, budget: int | None) -> list[Pair]:

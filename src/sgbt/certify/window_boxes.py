@@ -119,13 +119,13 @@ class Windows:
         )
         moved = (values - values[..., :1]) * self.question.scale
         words, slots = self.placed.places.shape[1], entries.shape[3]
-        spot = (place + texts * words).flatten()
+        spot = (place + texts * words).unsqueeze(3) * slots + torch.arange(slots, device=window.device)
+        wanted = (swaps.text * words + swaps.place) * slots + swaps.slot
         gained = []
         for coefficient in coefficients.unbind(dim=1):
-            part = (coefficient[:, :, None, None] * moved).view(-1, slots)
-            gained.append(moved.new_zeros(self.texts * words, slots).index_add_(0, spot, part))
-        table = torch.stack(gained, dim=2)
-        return table[swaps.text * words + swaps.place, swaps.slot]
+            part = (coefficient[:, :, None, None] * moved).flatten()
+            gained.append(moved.new_zeros(self.texts * words * slots).scatter_add_(0, spot.flatten(), part)[wanted])
+        return torch.stack(gained, dim=1)
 
     def _near(self, coefficients: Tensor) -> Tensor:
         """The coefficients of the windows that hold each replaceable word, [spots, size * filters, rivals]."""
