@@ -60,7 +60,6 @@ def test_a_budget_of_none_is_the_text_itself_and_a_larger_one_is_never_better(se
             assert torch.allclose(bounds[0], clean, rtol=0, atol=1e-9), (name, tier)
             for small, large in itertools.pairwise(bounds):
                 assert (large <= small + SLACK).all(), (name, tier)
-            assert torch.allclose(bounds[3], bounds[4], atol=1e-9), (name, tier)
 
 
 @settings(max_examples=15, deadline=None)

@@ -21,7 +21,7 @@ from sgbt.certify.word_tables import WordTables
 from sgbt.models import BiLSTM
 
 REFERENCE_SHARES = (1.0, 0.25)
-"""The sizes of the reference boxes to which tier crown fits its slopes; the smaller ones serve budgets."""
+"""The sizes of the reference boxes to which tier crown fits its slopes: the first alone, unless there is a budget."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,8 @@ class BiLSTMReading:
         if fitted is None:
             return [shrunk_boxes(self.steps, 0.0)]
         steps = self.steps if fitted is self.question else lstm_boxes(self.model, fitted, self.tables)
-        return [shrunk_boxes(steps, share) for share in REFERENCE_SHARES]
+        shares = REFERENCE_SHARES if self.question.budget is not None else REFERENCE_SHARES[:1]
+        return [shrunk_boxes(steps, share) for share in shares]
 
     def fitted(self) -> list[SeparableBound]:
         """Tier crown: planes with slopes fitted to reference boxes, carried back from the margin to the words."""

@@ -13,7 +13,7 @@ from sgbt.bounds import ACTIVATIONS, Activation
 from sgbt.bounds.ibp import worst_logits
 from sgbt.certify.chain import chain_margins
 from sgbt.certify.feature_lines import FeatureLines, PeakLine, Peaks, mean_lines, reference_lines
-from sgbt.certify.lines import Box, Relaxation, curvature_lines, tangent_lines
+from sgbt.certify.lines import Box, Relaxation, curvature_lines, slope_range, tangent_lines
 from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.window_boxes import Windows, window_boxes
@@ -22,7 +22,7 @@ from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
 
 REFERENCE_SHARES = (1.0, 0.25)
-"""The sizes of the reference boxes to which tier crown fits its slopes; the smaller ones serve budgets."""
+"""The sizes of the reference boxes to which tier crown fits its slopes: the first alone, unless there is a budget."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,8 @@ class CNNReading:
             return [[Box(each.clean, each.clean, each.clean) for each in self.windows]]
         same = fitted is self.question
         windows = self.windows if same else window_boxes(self.model, fitted, self.tables)
-        return [[each.box.shrunk(share) for each in windows] for share in REFERENCE_SHARES]
+        shares = REFERENCE_SHARES if self.question.budget is not None else REFERENCE_SHARES[:1]
+        return [[each.box.shrunk(share) for each in windows] for share in shares]
 
     def through_windows(self, *menu: Sequence[FeatureLines]) -> list[SeparableBound]:
         """Linear features through the head: below where a weight is positive, above where it is negative."""
@@ -84,7 +85,7 @@ class CNNReading:
                     slopes = up.unsqueeze(2) * below.slopes.unsqueeze(1) + down.unsqueeze(2) * above.slopes.unsqueeze(1)
                 constants[place] = constants[place] + fixed + torch.einsum("brwf,bwf->br", slopes, windows.clean)
                 stacked.append(slopes)
-            part = windows.gains(torch.cat(stacked, dim=1))  # moves are read once for the whole menu
+            part = windows.gains(torch.cat(stacked, dim=1))  # moves are made once for the whole menu
             gains = part if gains is None else gains + part
         assert gains is not None
         return self._separable(constants, gains)
@@ -132,8 +133,7 @@ class CNNReading:
         """
         constant, gains = self.bias, None
         for windows, head in zip(self.windows, self.heads, strict=True):
-            slopes = self.phi.range(windows.box.interval, order=1)
-            low, high = self._shares(windows, slopes.lower, slopes.upper)
+            low, high = self._shares(windows, *slope_range(self.phi, windows.box))
             middle, radius = ((high + low) / 2).unsqueeze(1), ((high - low) / 2).unsqueeze(1)
             head = head.unsqueeze(2)
             part = windows.gains(head * middle, head.abs() * radius)

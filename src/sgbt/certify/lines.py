@@ -98,6 +98,16 @@ def offsets(phi: Activation, slope: Tensor, lower: Tensor, upper: Tensor) -> tup
     return least, greatest
 
 
+def slope_range(phi: Activation, box: Box) -> tuple[Tensor, Tensor]:
+    """The exact range of phi' over a box. Of tanh it is 1 - tanh^2, even and falling away from its peak 1 at 0."""
+    if phi.name != "tanh":
+        slopes = phi.range(box.interval, order=1)
+        return slopes.lower, slopes.upper
+    ends = [1 - end.tanh().square_() for end in (box.lower, box.upper)]
+    peak = (box.lower <= 0) & (box.upper >= 0)
+    return torch.minimum(*ends), torch.maximum(*ends).masked_fill_(peak, 1.0)
+
+
 def tangent_lines(phi: Activation, box: Box) -> Lines:
     """Lines of the slope that phi has at the clean value, shifted by the exact one-dimensional Taylor remainder.
 

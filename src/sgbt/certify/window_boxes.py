@@ -14,6 +14,8 @@ from sgbt.certify.question import Question
 from sgbt.certify.word_tables import Images, Placed, WordTables
 from sgbt.models import TextCNN
 
+WORDS_AT_ONCE = 64
+
 
 @dataclass(frozen=True, eq=False)
 class Windows:
@@ -83,25 +85,31 @@ class Windows:
         slots = self.question.ids.shape[2]
         return F.embedding(self.placed.places, self.placed.words.choices[:, :slots])
 
-    @cached_property
-    def moves(self) -> Tensor:
-        """What each slot of each replaceable word adds at each offset: [spots, slots from 1 on, size * filters]."""
-        spots = self.question.swaps.spots
-        entries = self.entries[spots[:, 0], spots[:, 1]]
-        moved = F.embedding(entries[:, 1:], self.images.values)
-        moved -= self.images.values.index_select(0, entries[:, 0]).unsqueeze(1)
-        return moved if self.question.scale == 1.0 else moved.mul_(self.question.scale)
-
     def gains(self, coefficients: Tensor, radii: Tensor | None = None) -> Tensor:
         """What each swap adds to sum_{t,f} coefficients z_{t,f}, [swaps, rivals], at least.
 
         `coefficients` is [texts, rivals, windows, filters]. With `radii`, the coefficients are only known to lie within
-        that distance of it, and the least value over them is taken.
+        that distance of it, and the least value over them is taken. The moves of words, [words, slots, size * filters],
+        are made for a few words at a time, so that they stay in the processor's cache.
         """
-        total = torch.bmm(self.moves, self._near(coefficients))
-        if radii is not None:
-            total.baddbmm_(self.moves.abs(), self._near(radii), alpha=-1)
-        return total[self.question.swaps.taken]
+        swaps = self.question.swaps
+        if not len(swaps):
+            return coefficients.new_zeros(0, coefficients.shape[1])
+        near, loose = self._near(coefficients), None if radii is None else self._near(radii)
+        entries = self.entries[swaps.spots[:, 0], swaps.spots[:, 1]]
+        last = (swaps.taken * torch.arange(1, entries.shape[1], device=near.device)).amax(dim=1)
+        total = near.new_zeros(*swaps.taken.shape, coefficients.shape[1])
+        order = last.argsort()  # words of like number of substitutes together
+        for start in range(0, len(order), WORDS_AT_ONCE):
+            part = order[start : start + WORDS_AT_ONCE]
+            slots = int(last[part[-1]])
+            moved = F.embedding(entries[part, 1 : slots + 1], self.images.values)
+            moved -= self.images.values.index_select(0, entries[part, 0]).unsqueeze(1)
+            total[part, :slots] = torch.bmm(moved, near[part])
+            if loose is not None:
+                total[part, :slots] -= torch.bmm(moved.abs_(), loose[part])
+        gains = total[swaps.taken]
+        return gains if self.question.scale == 1.0 else gains.mul_(self.question.scale)
 
     def gains_of_one(self, window: Tensor, coefficients: Tensor) -> Tensor:
         """What each swap adds to sum_f coefficients_f z_{window_f, f}: of one window per filter, [swaps, rivals].
