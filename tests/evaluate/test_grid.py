@@ -95,6 +95,7 @@ def test_table1_is_the_papers_table() -> None:
         (SMALL.replace('"gbm"', '"gbn"'), "got 'gbn'"),
         (SMALL.replace('"ga"', '"gaa"'), "got 'gaa'"),
         (SMALL.replace("models.cnn", "models.rnn"), "got 'rnn'"),
+        (SMALL.replace("[models.cnn]\nfilters = 4", "[models.linear]"), "for a linear model, got gbm"),
         (SMALL.replace("gamma = [0.3]", "delta = [0.3]"), "'delta'"),
         (SMALL.replace("sample = 5", "sample = 0"), "at least 1"),
         (SMALL.replace("sample = 5", 'sample = "five"'), "a whole number as sample"),

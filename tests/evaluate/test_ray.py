@@ -30,6 +30,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         patch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        for patience in ("RAY_raylet_start_wait_time_s", "RAY_agent_register_timeout_ms"):  # on a busy machine
+            patch.setenv(patience, "300000" if patience.endswith("ms") else "300")
         node = {"num_cpus": 1, "object_store_memory": 100 << 20, "include_dashboard": False}
         nodes = Cluster(initialize_head=True, head_node_args=node)
         try:

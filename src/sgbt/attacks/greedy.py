@@ -8,7 +8,7 @@ or by that word itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgbt.attacks.method import Limited
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import SearchSpace, State
 
 
@@ -40,28 +40,28 @@ class Greedy(Limited):
 
     name: ClassVar[str] = "greedy"
 
-    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
         """The text after the first step that breaks it, or None."""
-        return next((step.state for step in self.steps(scorer) if step.broken), None)
+        return self.watched(scorer, lambda step: None)
 
-    def steps(self, scorer: Scorer) -> Iterator[Step]:
-        """The search as it goes: every swap that is made, up to the one that breaks the text or the last that helps."""
+    def watched(self, scorer: Scorer, tell: Callable[[Step], None]) -> Asking[State | None]:
+        """The same search, telling every swap that it makes, up to the one that breaks or the last that helps."""
         space, label = scorer.space, scorer.label
-        state, left = space.original, float(scorer.probabilities(space.original[None])[0, label])
+        state, left = space.original, float((yield from scorer.probabilities(space.original[None]))[0, label])
         while True:
             positions, choices = moves(space, state, most=self.most_changes(space))
             if not len(positions):
-                return
-            probabilities = scorer.around(state, positions, choices)
+                return None
+            probabilities = yield from scorer.around(state, positions, choices)
             best = int(np.argmin(probabilities[:, label]))
             if probabilities[best, label] >= left:
-                return
+                return None
             state, left = state.copy(), float(probabilities[best, label])
             state[positions[best]] = choices[best]
             broken = bool(scorer.broken(probabilities[best : best + 1])[0])
-            yield Step(int(positions[best]), int(choices[best]), state, left, broken)
+            tell(Step(int(positions[best]), int(choices[best]), state, left, broken))
             if broken:
-                return
+                return state
 
 
 def moves(space: SearchSpace, state: State, *, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

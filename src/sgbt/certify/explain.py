@@ -82,7 +82,7 @@ def explain(
 
     Of the tiers that add up over words, the one with the highest bound speaks, about the rival closest to the label.
     """
-    prepared = prepared_of(classifier, table, word_table_bytes=0)
+    prepared = prepared_of(classifier, table)
     classifier, model = prepared.classifier, prepared.model
     labels = None if label is None else [label]
     (certificate,) = certify(prepared, [text], labels=labels, max_substitutions=max_substitutions)
@@ -95,8 +95,9 @@ def explain(
         torch.tensor([certificate.label]),
         classes=len(classifier.label_names),
         budget=max_substitutions,
+        reference="itself",
     ).to(classifier.device)
-    readings = readings_of(model, question, WordTables(limit=0))
+    readings = readings_of(model, question, WordTables())
     tier, bound = max(
         ((name, each) for name in SEPARABLE for each in bounds_of(name, readings)),
         key=lambda pair: float(pair[1].lowest().amin()),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sgbt.certify.rounding import rounding_slack
 from sgbt.certify.tiers import in_float64
-from sgbt.certify.word_tables import LIMIT_BYTES, WordTables
+from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import AnyModel, TextClassifier, weights_hash
@@ -34,35 +34,29 @@ class Prepared:
         return self.index.table
 
     @staticmethod
-    def of(
-        classifier: TextClassifier, table: SubstitutionTable | None = None, *, word_table_bytes: int = LIMIT_BYTES
-    ) -> Prepared:
-        """Prepare for `table` (by default the model's own).
-
-        Tables of the images of all words, of up to `word_table_bytes`, pay for many texts; for one at a time 0 is best.
-        """
+    def of(classifier: TextClassifier, table: SubstitutionTable | None = None) -> Prepared:
+        """Prepare for `table` (by default the model's own)."""
         allowed = table if table is not None else classifier.table
         if allowed is None:
             raise CertificateError(
                 wanted="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
             )
         allowed.require_read_by(classifier.tokenizer)
+        index = SubstitutionIndex.build(allowed, classifier.vocabulary)
         return Prepared(
             classifier,
-            SubstitutionIndex.build(allowed, classifier.vocabulary),
+            index,
             in_float64(classifier.model),
             rounding_slack(classifier),
             weights_hash(classifier.model),
-            WordTables(limit=word_table_bytes),
+            WordTables(index),
         )
 
 
-def prepared_of(
-    given: TextClassifier | Prepared, table: SubstitutionTable | None, *, word_table_bytes: int = LIMIT_BYTES
-) -> Prepared:
+def prepared_of(given: TextClassifier | Prepared, table: SubstitutionTable | None) -> Prepared:
     """What was given, made ready if it is not yet."""
     if isinstance(given, TextClassifier):
-        return Prepared.of(given, table, word_table_bytes=word_table_bytes)
+        return Prepared.of(given, table)
     if table is not None and table.hash != given.table.hash:
         raise CertificateError(
             wanted="the table that was prepared for", got="another", where="certify", remedy="leave the table out"

@@ -31,15 +31,15 @@ from sgbt.models.folder import weights_of
 from sgbt.training import OBJECTIVES, train
 from sgbt.training.train import adopt_vocabulary
 
-STEPS = 4
+STEPS = 3
 """Steps of every kind of training; the first is not counted."""
 CERTIFIED_TEXTS, ATTACKED_TEXTS, PREDICTED_TEXTS = 4, 1, 64
 BYTES_PER_ROW = {PREDICT: 45, CERTIFY: 700, ATTACK: 600}
 """About what a row takes beside its text; an attack's row holds the text twice."""
 
 NOTE = (
-    "Measured now, on this machine as busy as it is. At most: training may stop early, and most texts are certified "
-    "or broken long before the last tier or query."
+    "From processor time measured now, or from units of the same kind that were done before. At most: training may "
+    "stop early, and most texts are certified or broken long before the last tier or query."
 )
 
 
@@ -77,18 +77,35 @@ def estimate(grid: Grid, out: str | Path, *, only: str | None = None, data_home:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # as workers compute
     try:
+        work = [
+            (unit, cell, units[0])
+            for cell in grid.cells(only)
+            for units in [cell_units(cell, materials)]
+            for unit in units
+        ]
+        known = _known_seconds([unit for unit, _, _ in work], store)
         measure = _Calibration(materials)
         found: dict[str, Cost] = {}
-        for cell in grid.cells(only):
-            units = cell_units(cell, materials)
-            for unit in units:
-                if unit.key not in found:
-                    done = store.finished(unit.key)
-                    seconds, disk = (0.0, 0.0) if done else measure.cost(unit, cell, units[0])
-                    found[unit.key] = Cost(unit, done, seconds, disk)
+        for unit, cell, training in work:
+            if unit.key in found:
+                continue
+            if store.finished(unit.key):
+                found[unit.key] = Cost(unit, True, 0.0, 0.0)
+                continue
+            seconds, disk = measure.cost(unit, cell, training)
+            found[unit.key] = Cost(unit, False, known.get(unit.family, seconds), disk)
     finally:
         torch.set_num_threads(threads)
     return Estimate(tuple(found.values()))
+
+
+def _known_seconds(units: Sequence[Unit], store: Store) -> dict[tuple[str, ...], float]:
+    """The mean seconds of finished units, by family."""
+    seconds: dict[tuple[str, ...], list[float]] = {}
+    for unit in units:
+        if (result := store.result(unit.key)) is not None:
+            seconds.setdefault(unit.family, []).append(float(result["seconds"]))
+    return {family: statistics.fmean(each) for family, each in seconds.items()}
 
 
 class _Calibration:
@@ -135,19 +152,19 @@ class _Calibration:
         test = self._materials.dataset(cell.dataset).test
         count = {PREDICT: PREDICTED_TEXTS, CERTIFY: CERTIFIED_TEXTS, ATTACK: ATTACKED_TEXTS}[unit.kind]
         texts = _taken(test, count, seed=1).texts
-        began = time.perf_counter()
+        began = time.process_time()
         if unit.kind == PREDICT:
             classifier.predict(texts)
         elif unit.kind == CERTIFY:
             table = self._materials.table(unit.means["against"], cell.vectors)
-            began = time.perf_counter()
+            began = time.process_time()
             certify(classifier, texts, table, tiers=unit.spec["tiers"])
         else:
             table = self._materials.table(unit.means["against"], cell.vectors)
             victim = _unbreakable(classifier)
             attack(victim, texts, table, method=unit.spec["method"], max_queries=unit.spec["max_queries"],
                    **unit.spec["attack_options"])  # fmt: skip
-        return (time.perf_counter() - began) / max(len(texts), 1)
+        return (time.process_time() - began) / max(len(texts), 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,11 +210,11 @@ class _StepClock:
 
     def epoch(self, number: int, of: int, steps: int) -> None:
         """An epoch begins."""
-        self._times.append(time.perf_counter())
+        self._times.append(time.process_time())
 
     def step(self, number: int, parts: dict[str, float], accuracy: float, examples: int) -> None:
         """A step was taken."""
-        self._times.append(time.perf_counter())
+        self._times.append(time.process_time())
 
     def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
         """An epoch ended."""

@@ -16,9 +16,10 @@ from sgbt.certify.tiers import check_tiers
 from sgbt.errors import EvaluationError, SgbtError
 from sgbt.evaluate.grid import DataSource, Grid, Method, Rule
 from sgbt.evaluate.table_reader import TableReader
-from sgbt.models import MODELS
+from sgbt.models import MODELS, LinearBag
 from sgbt.training import OBJECTIVES
 from sgbt.training.config import TrainingConfig, with_options
+from sgbt.training.linear import bag_objective
 
 SHIPPED = ("table1", "hyperparameters", "ablation", "smoke")
 
@@ -202,7 +203,9 @@ def _try_options(grid: Grid, where: str) -> None:
         try:
             with_options(TrainingConfig(), dict(cell.training), "training")
             with_options(MODELS[cell.model].Options(), dict(cell.model_options), "model")
-            with_options(OBJECTIVES[cell.method.objective](), dict(cell.objective_options), "objective")
+            objective = with_options(OBJECTIVES[cell.method.objective](), dict(cell.objective_options), "objective")
+            if cell.model == LinearBag.kind:
+                bag_objective(objective)  # refuses what a linear model cannot be trained with
         except SgbtError as problem:
             raise EvaluationError(
                 wanted=problem.wanted, got=problem.got, where=f"{where}, {problem.where} of {cell.name}"

@@ -106,10 +106,10 @@ def report_of_records(
 
 
 def _about(records: Sequence[RunRecord]) -> str:
-    commits = dict.fromkeys(record.commit[:12] for record in records if record.commit)
+    commits = ", ".join(dict.fromkeys(record.commit[:12] for record in records if record.commit))
     return (
-        f"{len(records)} runs of sgbt at {', '.join(commits) or 'an unknown commit'}. Beside every row stands the "
-        "command that makes its figures; `sgbt report` makes this report again, bit for bit, from the benchmark's rows."
+        f"{len(records)} runs of sgbt{f' at {commits}' if commits else ''}. With every row goes the command that makes "
+        "its figures; `sgbt report` makes this report again, bit for bit, from the rows of the benchmark."
     )
 
 

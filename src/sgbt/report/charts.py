@@ -28,7 +28,8 @@ class Dot:
 def accuracy_against_robustness(title: str, dots: Sequence[Dot]) -> str:
     """Clean accuracy to the right, robust accuracy (filled) and certified accuracy (hollow) upwards.
 
-    Nothing can lie above the diagonal: who is robust among all texts was right to begin with.
+    Among the same texts nothing lies above the diagonal: who stays right was right to begin with. A sample that is
+    attacked may be easier than the whole.
     """
     drawing = Drawing(WIDTH, HEIGHT, title)
     least = min((dot.clean for dot in dots), default=0.5)

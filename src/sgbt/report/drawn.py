@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sgbt.evaluate import RunRecord
+from sgbt.evaluate import Mean, RunRecord
 from sgbt.report import charts
 from sgbt.report.document import Chart, Section
 from sgbt.report.methods import MethodRuns, attacks_in, by_model
+
+FIRST = "cross_entropy"
+"""The loss part that every objective has, drawn first."""
 
 
 def trade_off(methods: Sequence[MethodRuns]) -> Section:
@@ -24,8 +27,8 @@ def trade_off(methods: Sequence[MethodRuns]) -> Section:
             title = f"{dataset}, {model}, substitutions {substitutions}"
             drawn.append(Chart(title, charts.accuracy_against_robustness(title, dots)))
     note = (
-        "Robust is under the attack that leaves least; what no attack found may still exist, what is certified "
-        "cannot be broken."
+        "Robust is under the attack that leaves least, on the attacked sample; what no attack found may still exist, "
+        "and what is certified cannot be broken. Of the same texts, nothing lies above the dashed line."
     )
     return Section("Accuracy against robustness", note, charts=tuple(drawn))
 
@@ -36,7 +39,7 @@ def by_budget(methods: Sequence[MethodRuns]) -> list[Chart]:
     for (dataset, model, substitutions), group in by_model(methods).items():
         own = [method for method in group if "certified_by_budget" in method.first.metrics]
         if own:
-            steps = list(own[0].first.metrics["certified_by_budget"])
+            steps = sorted(own[0].first.metrics["certified_by_budget"], key=int)
             series = {
                 method.label: [
                     *((float(place), _certified_within(method, step)) for place, step in enumerate(steps)),
@@ -92,7 +95,9 @@ def training_curves(methods: Sequence[MethodRuns]) -> Section:
         if not record.curve or record.units.get("train") in seen:
             continue
         seen.add(record.units.get("train"))
-        names = dict.fromkeys(name for epoch in record.curve for name in epoch["parts"])
+        names = sorted(
+            {name for epoch in record.curve for name in epoch["parts"]}, key=lambda name: (name != FIRST, name)
+        )
         parts = {name: [float(epoch["parts"].get(name, 0.0)) for epoch in record.curve] for name in names}
         best = [epoch["epoch"] for epoch in record.curve if epoch["best"]]
         note = f"kept: epoch {best[-1]} of {len(record.curve)}" if best else ""
@@ -108,6 +113,9 @@ def _weights(record: RunRecord) -> tuple[float, float] | None:
 
 
 def _certified_within(method: MethodRuns, step: str) -> float | None:
-    counts = method.first.metrics["certified_by_budget"].get(step)
-    total = method.first.metrics.get("certified_total")
-    return counts / total if total and counts is not None else None
+    """The mean over seeds, as for every other figure."""
+    metrics = [record.metrics for record in method.records if step in record.metrics.get("certified_by_budget", {})]
+    shares = [
+        each["certified_by_budget"][step] / each["certified_total"] for each in metrics if each["certified_total"]
+    ]
+    return Mean.of(shares).value if shares else None

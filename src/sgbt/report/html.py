@@ -38,29 +38,42 @@ def _section(section: Section) -> str:
 
 
 def _table(table: Table) -> str:
-    columns = [*table.columns, *(["command"] if table.commands else [])]
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    words = [_is_words(figure) for figure in table.rows[0]] if table.rows else [False] * len(table.columns)
+    head = "".join(
+        f"<th{' class=words' if left else ''}>{escape(column)}</th>"
+        for column, left in zip(table.columns, words, strict=True)
+    )
     rows = []
     for place, row in enumerate(table.rows):
-        cells = [_cell(figure) for figure in row]
-        if table.commands:
-            cells.append(f'<td class="command"><code>{escape(table.commands[place])}</code></td>')
-        rows.append(f"<tr>{''.join(cells)}</tr>")
+        told = f' title="{escape(table.commands[place])}"' if table.commands else ""
+        rows.append(f"<tr{told}>{''.join(_cell(figure) for figure in row)}</tr>")
     return (
         f'<h3>{escape(table.title)}</h3>\n<div class="scroll"><table><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>\n{chr(10).join(rows)}\n</tbody></table></div>"
+        f"<tbody>\n{chr(10).join(rows)}\n</tbody></table></div>\n{_commands(table)}"
     )
+
+
+def _commands(table: Table) -> str:
+    """What makes the rows, each command once; a row tells its own when it is pointed at."""
+    if not table.commands:
+        return ""
+    shown = "\n".join(escape(command) for command in dict.fromkeys(table.commands))
+    return f"<details><summary>commands that make these figures</summary><pre>{shown}</pre></details>"
 
 
 def _cell(figure: Figure) -> str:
     kinds = [
         *(["quoted"] if figure.quoted else []),
-        *([] if re.match(r"[-+\d]|$", figure.text) else ["words"]),
-        *(["long"] if len(figure.note) > 40 else []),
+        *(["words"] if _is_words(figure) else []),
+        *(["wide"] if len(figure.text) > 48 else []),
     ]
     kind = f' class="{" ".join(kinds)}"' if kinds else ""
     note = "<small>" + escape(figure.note).replace(", ", "<br>", 1) + "</small>" if figure.note else ""
     return f"<td{kind}>{escape(figure.text)}{note}</td>"
+
+
+def _is_words(figure: Figure) -> bool:
+    return re.match(r"[-+\d]|$", figure.text) is None
 
 
 def _charts(charts: tuple[Chart, ...]) -> str:

@@ -48,7 +48,7 @@ class MethodRuns:
 
     def figure(self, name: str, attack: str | None = None) -> Figure:
         """A metric in percent: of one seed with its 95 % interval, of several with their standard deviation."""
-        return share_figure(self.shares(name, attack), [record.seed for record in self.records])
+        return share_figure(self.shares(name, attack))
 
     def mean(self, pick: Callable[[RunRecord], Any], form: str = "{:,.4g}") -> Figure:
         """Some other number of every seed, and its mean."""
@@ -62,8 +62,8 @@ class MethodRuns:
         return Figure(form.format(found.value), spread)
 
 
-def share_figure(shares: Sequence[Share], seeds: Sequence[int] = ()) -> Figure:
-    """Shares of several seeds as one figure in percent."""
+def share_figure(shares: Sequence[Share]) -> Figure:
+    """Shares of several seeds as one figure in percent, with the counts of every seed."""
     if not shares:
         return NONE
     if len(shares) == 1:
@@ -73,10 +73,10 @@ def share_figure(shares: Sequence[Share], seeds: Sequence[int] = ()) -> Figure:
             f"{100 * low:.1f} to {100 * high:.1f}, {shares[0].count:,} of {shares[0].total:,}",
         )
     mean = Mean.of([100 * share.value for share in shares])
-    each = "; ".join(
-        f"seed {seed}: {share.count:,} of {share.total:,}" for seed, share in zip(seeds, shares, strict=False)
-    )
-    return Figure(f"{mean.value:.1f} ± {mean.deviation:.1f}", f"mean and deviation of {len(shares)} seeds; {each}")
+    totals = dict.fromkeys(share.total for share in shares)
+    counts = " + ".join(f"{share.count:,}" for share in shares)
+    of = " + ".join(f"{share.total:,}" for share in shares) if len(totals) > 1 else f"{shares[0].total:,} each"
+    return Figure(f"{mean.value:.1f} ± {mean.deviation:.1f}", f"{counts}, of {of}")
 
 
 def methods_of(records: Iterable[RunRecord]) -> list[MethodRuns]:

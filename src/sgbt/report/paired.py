@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from sgbt.evaluate import Mean, Paired, compare
 from sgbt.evaluate.significance import Held
-from sgbt.report.methods import MethodRuns
+from sgbt.report.methods import MethodRuns, attacks_in
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def comparisons(methods: Sequence[MethodRuns], pair: tuple[str, str]) -> list[Co
     aim = dev_accuracy(first)
     second = min(rivals, key=lambda method: (abs(dev_accuracy(method) - aim), method.label))
     found = []
-    for metric in dict.fromkeys(name for record in first.records for name in record.outcomes):
+    for metric in ("clean", "certified", *attacks_in([first])):
         seeds = _shared(first, second, metric)
         if seeds:
             ours, theirs = ([_held(method, seed, metric) for seed in seeds] for method in (first, second))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sgbt.certify import TIERS
 from sgbt.evaluate import RunRecord
 from sgbt.report.document import Figure, Section, Table
 from sgbt.report.methods import NONE, MethodRuns, attacks_in, by_model
@@ -14,7 +15,7 @@ RESULTS_NOTE = (
     "In percent. Clean and certified accuracy are shares of all texts. Under each attack, robust is the share of all "
     "texts that were right and stayed right; AUA is the same number among the texts that were right to begin with, "
     "as the paper defines it, and can therefore exceed clean accuracy. Beside every figure stand its 95 % interval "
-    "(Wilson) and its count, or for several seeds their standard deviation."
+    "(Wilson) and its count, or for several seeds their standard deviation and each seed's count."
 )
 
 
@@ -96,12 +97,8 @@ def costs(methods: Sequence[MethodRuns]) -> Section:
     rows = []
     for method in methods:
         record = method.first
-        tiers = {name for run in method.records for name in run.metrics.get("certified_tiers", {})}
-        spent = "; ".join(
-            f"{name} {record.metrics['certified_tiers'][name]['median_milliseconds']:.2f}"
-            for name in record.metrics.get("certified_tiers", {})
-            if name in tiers
-        )
+        tiers = record.metrics.get("certified_tiers", {})
+        spent = "; ".join(f"{name} {tiers[name]['median_milliseconds']:.2f}" for name in TIERS if name in tiers)
         rows.append(
             (
                 Figure(record.dataset),
@@ -161,7 +158,7 @@ def budgets(methods: Sequence[MethodRuns]) -> Section:
         own = [method for method in group if "certified_by_budget" in method.first.metrics]
         if not own:
             continue
-        steps = list(own[0].first.metrics["certified_by_budget"])
+        steps = sorted(own[0].first.metrics["certified_by_budget"], key=int)
         rows = [
             (Figure(method.label), *(_at_budget(method, step) for step in steps), method.figure("certified"))
             for method in own
@@ -205,7 +202,7 @@ def _at_budget(method: MethodRuns, step: str) -> Figure:
 
 
 def _quoted(value: float) -> Figure:
-    return Figure(f"{value:.1f}", "quoted from the paper", quoted=True)
+    return Figure(f"{value:.1f}", quoted=True)
 
 
 def _commands(methods: Sequence[MethodRuns]) -> tuple[str, ...]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from sgbt.attacks import BLACK_BOX, AttackResult, Ensemble, Greedy, attack
+from sgbt.attacks.greedy import Step
+from sgbt.attacks.lockstep import Search, in_step
 from sgbt.attacks.method import Limited
 from sgbt.attacks.result import FAILED, SUCCESS
 from sgbt.attacks.scorer import Scorer
@@ -58,12 +61,14 @@ def _watched(prepared: Prepared, text: str, proof: Certificate, greedy: Greedy, 
     space = SearchSpace.of(tokens.words, prepared.table, length=victim.max_length)
     if not len(space.replaceable):
         return 0
-    scorer = Scorer(victim.open(tokens, space), space, proof.label)
-    for number, made in enumerate(greedy.steps(scorer), start=1):
+    engine = victim.open(tokens, space)
+    scorer, numbers = Scorer(engine, space, proof.label), count(1)
+
+    def tell(made: Step) -> None:
         step(
             {
                 "kind": "swap",
-                "number": number,
+                "number": next(numbers),
                 "place": made.position,
                 "old": tokens.words[made.position],
                 "new": space.options[made.position][made.choice],
@@ -71,6 +76,9 @@ def _watched(prepared: Prepared, text: str, proof: Certificate, greedy: Greedy, 
                 "queries": scorer.queries,
             }
         )
+
+    for _ in in_step(victim, iter([Search(greedy.watched(scorer, tell), engine)]), together=1):
+        pass
     return scorer.queries
 
 

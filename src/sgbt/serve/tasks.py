@@ -70,7 +70,7 @@ class Desk:
             while name in models:
                 name = f"{base} ({len(models) + 1})"
             note = json.loads((folder / "config.json").read_bytes()).get("training") or {}
-            models[name] = Model(name, classifier, Prepared.of(classifier, word_table_bytes=0), note)
+            models[name] = Model(name, classifier, Prepared.of(classifier), note)
         return Desk(models)
 
     def describe(self) -> list[dict[str, Any]]:
