@@ -36,7 +36,10 @@ def demo(out: Path) -> str:
 
 
 def contents(out: Path) -> dict[str, bytes]:
-    return {f"{name}/{part}": (out / name / part).read_bytes() for name in ("normal", "certified") for part in PARTS}
+    found = {f"{name}/{part}": (out / name / part) for name in ("normal", "certified") for part in PARTS}
+    found |= {path.name: path for path in out.glob("vectors-*.safetensors")}
+    assert len(found) == 2 * len(PARTS) + 1
+    return {name: path.read_bytes() for name, path in found.items()}
 
 
 def test_it_ends_with_a_table_examples_a_proof_a_report_and_the_next_command(tmp_path: Path) -> None:

@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.serve.conftest import ADDRESS
 from tests.soundness.trained import dataset, table, trained
 
 from sgbt.attacks import attack
 from sgbt.certify import certify
 from sgbt.lexicon import combinations
+from sgbt.serve import Pool, create_app
+from sgbt.serve.guard import LOOPBACK
 
 TEXTS = dataset().test.texts[:6]
 ODD = "Goodaa, <b>badab</b>   \U0001f600 &amp; oddac\tfilleraa! " + "goodab " * 9
@@ -218,3 +221,12 @@ def test_nothing_but_the_pages_own_files_is_handed_out(client: TestClient, path:
 @pytest.mark.parametrize("path", ["/", "/docs", "/static/page.js", "/static/style.css", "/static/icon.svg"])
 def test_the_pages_own_files_are_there(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 200
+
+
+def test_with_a_token_the_page_is_free_and_everything_about_the_models_is_not(pool: Pool) -> None:
+    token = "0123456789abcdef"
+    locked = TestClient(create_app(pool, token=token, names=LOOPBACK), base_url=ADDRESS)
+    assert [locked.get(path).status_code for path in ("/", "/docs", "/static/page.js")] == [200, 200, 200]
+    assert [locked.get(path).status_code for path in ("/models", "/openapi.json", "/other")] == [401, 401, 401]
+    known = {"Authorization": f"Bearer {token}"}
+    assert [locked.get(path, headers=known).status_code for path in ("/models", "/openapi.json")] == [200, 200]

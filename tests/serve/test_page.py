@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 import shutil
@@ -30,17 +31,26 @@ NASTY = TEXT + ' <img src="x" onerror="document.title=\'taken\'"> <b id="planted
 ENDS = re.compile("broken by|the proof holds|nothing is proven")
 
 
-@pytest.fixture(scope="module")
-def address(pool: Pool) -> Iterator[str]:
+@contextlib.contextmanager
+def serving(app: Any) -> Iterator[str]:
+    """The address of an application while it is served."""
     with bound("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(uvicorn.Config(create_app(pool, names=LOOPBACK), log_level="error"))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         while not server.started:
             time.sleep(0.02)
-        yield address_of(listening)
-        server.should_exit = True
-        thread.join(timeout=10)
+        try:
+            yield address_of(listening)
+        finally:
+            server.should_exit = True
+            thread.join(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def address(pool: Pool) -> Iterator[str]:
+    with serving(create_app(pool, names=LOOPBACK)) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +215,19 @@ def test_a_file_comes_back_certified(page: Any, tmp_path: Path) -> None:
     assert waiting.value.suggested_filename == "reviews-certified.csv"
     with (tmp_path / "back.csv").open(newline="", encoding="utf-8") as stream:
         assert [row["review"] for row in csv.DictReader(stream)] == list(dataset().test.texts[:5])
+
+
+def test_the_page_asks_for_the_token_and_goes_on_with_it(browser: Any, pool: Pool) -> None:
+    token = "0123456789abcdef"
+    with serving(create_app(pool, token=token, names=LOOPBACK)) as locked:
+        context = browser.new_context()
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(locked)
+        page.get_by_role("textbox", name="Token").fill(token)
+        page.get_by_role("button", name="Continue").click()
+        page.locator("article").nth(1).wait_for()
+        context.close()
 
 
 def test_the_description_for_programs_is_read_from_this_server_alone(page: Any, address: str) -> None:

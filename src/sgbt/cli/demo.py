@@ -38,7 +38,7 @@ def demo(
     settings = Settings(reviews=reviews, limit=limit)
     _say("3. Reading reviews, vectors and substitutes")
     with Console(stderr=True).status("") as status:
-        data = data_of(settings, substitutions=substitutions, data_home=data_home, say=status.update)
+        data = data_of(settings, out, substitutions=substitutions, data_home=data_home, say=status.update)
     console.print(
         f"{len(data.dataset.train):,} of {data.of_train:,} training reviews, {len(data.dataset.dev):,} to choose by, "
         f"{len(data.dataset.test):,} of {data.of_test:,} test reviews; {data.table.describe()}",

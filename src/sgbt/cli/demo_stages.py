@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -21,6 +22,7 @@ from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import LexiconError
 from sgbt.lexicon import SubstitutionTable, smoothed_vectors
 from sgbt.models import TextCNN
+from sgbt.models.folder import load_tensors, save_tensors
 from sgbt.training import Certified, Run, Standard, TrainingConfig, train
 
 NORMAL, CERTIFIED = "normal", "certified"
@@ -77,7 +79,9 @@ class Measured:
     attacks: Sequence[AttackResult]
 
 
-def data_of(settings: Settings, *, substitutions: str, data_home: Path | None, say: Callable[[str], None]) -> Data:
+def data_of(
+    settings: Settings, out: Path, *, substitutions: str, data_home: Path | None, say: Callable[[str], None]
+) -> Data:
     """Reviews at even distances from each split, so that every part of it is there; `say` hears what is being read."""
     say("reading 50,000 reviews")
     whole = opt.dataset_of("imdb", text=None, label=None, data_home=data_home)
@@ -92,9 +96,19 @@ def data_of(settings: Settings, *, substitutions: str, data_home: Path | None, s
         TextDataset(whole.name, whole.label_names, *parts, whole.duplicates),
         len(whole.train),
         len(whole.test),
-        smoothed_vectors(vectors, table).condensed(min(WIDTH, vectors.width), spread=SPREAD),
+        _start_vectors(vectors, table, out),
         table,
     )
+
+
+def _start_vectors(vectors: EmbeddingTable, table: SubstitutionTable, out: Path) -> EmbeddingTable:
+    """Vectors to start from, kept: made anew with another number of threads, their last bits would differ, and a run
+    goes on only from exactly where it began."""
+    kept = out / f"vectors-{table.hash[:12]}.safetensors"
+    if not kept.is_file():
+        made = smoothed_vectors(vectors, table).condensed(min(WIDTH, vectors.width), spread=SPREAD)
+        save_tensors({"vectors": torch.from_numpy(np.array(made.vectors))}, kept)
+    return EmbeddingTable(vectors.words, load_tensors(kept)["vectors"].numpy(), f"{vectors.name}, {WIDTH} directions")
 
 
 def trained(name: str, data: Data, folder: Path, console: Console) -> Run:

@@ -120,7 +120,7 @@ def create_app(pool: Pool, *, token: str | None = None, names: Iterable[str] | N
         app.add_api_route(path, page, methods=["GET"], include_in_schema=False)
     app.openapi = partial(_described, app, pool.models)  # type: ignore[method-assign]
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_middleware(Guard, limits=limits, token=token, names=names, free=[*files, "/openapi.json"])
+    app.add_middleware(Guard, limits=limits, token=token, names=names, free=files)
     return app
 
 

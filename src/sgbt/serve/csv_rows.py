@@ -5,15 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from sgbt.certify import Certificate, Prepared, certify
-from sgbt.certify.word_tables import WordTables
 from sgbt.data.tables import Table, read_csv
 from sgbt.errors import DataError
 
-WORD_TABLE_BYTES = 1 << 29
 UPLOAD = "the uploaded file"
 ADDED = ("predicted", "probability", "verdict", "margin", "radius", "replaceable", "tier")
 """The columns that are added; a file that has one of them already is refused."""
@@ -32,8 +29,6 @@ def certified_csv(
     _check(table, texts, most)
     names = prepared.classifier.label_names
     labels = None if label_column is None else _numbers(table, _column(table, label_column), names)
-    if len(texts) > 1:  # images of all words pay for many texts
-        prepared = replace(prepared, tables=WordTables(limit=WORD_TABLE_BYTES))
     proofs = certify(prepared, texts, labels=labels)
     chances = prepared.classifier.predict(texts).probabilities.max(axis=1).tolist()
     out = io.StringIO(newline="")

@@ -58,6 +58,7 @@ async function examine() {
   if (done) {
     examined = shown = asked;
     compare();
+    if (status.getBoundingClientRect().bottom > innerHeight * 0.7) status.scrollIntoView({ block: "start" });
   }
   return done;
 }
