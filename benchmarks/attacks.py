@@ -1,11 +1,17 @@
-"""What the query engine saves: each attack against the plain way in the same run, and against OpenAttack 2.1.1.
+"""What the query engine saves: each attack against the plain way, and against OpenAttack and TextAttack, in one run.
 
-Run: python benchmarks/attacks.py [--reviews 10] [--peers 0] [--cnn FOLDER] [--bilstm FOLDER]
+Run: python benchmarks/attacks.py [--reviews 10] [--peers 0] [--robust 0] [--cnn FOLDER] [--bilstm FOLDER]
 
 One thread, one victim, the same substitutes, correctly classified IMDB reviews of about 200 words. Seconds are seconds
-of processor time, so other work on the machine changes little. Without folders of trained models, small ones are
-trained first. With `--peers N`, OpenAttack is installed from the package registry into an environment of its own (it
-sees this interpreter's torch), gets our tokenizer and our substitutes, and attacks the first N reviews.
+of processor time, so other work on the machine changes less. Without folders of trained models, small ones are
+trained first.
+
+With `--peers N`, OpenAttack 2.1.1 and TextAttack 0.3.11 are installed from the package registry into environments of
+their own (which see this interpreter's torch), get our words and substitutes, and attack the first N reviews. Each
+is measured twice: with the victim `plain`, an ordinary network of nn.Conv1d or nn.LSTM with the same weights, which is
+what their users have; and with the victim `sgbt`, our classifier's own predict. The attacks of sgbt take turns with
+them. With `--robust N`, N reviews of any length are attacked under pwws, genetic and pso as if none could be broken,
+and the time for 1,000 on two cores is worked out: a plan, not a measurement of those.
 """
 
 from __future__ import annotations
@@ -19,6 +25,8 @@ import sysconfig
 import tempfile
 import time
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,19 +34,25 @@ import numpy as np
 import torch
 
 import sgbt
-from sgbt.attacks import AttackResult, attack
+from sgbt.attacks import AttackResult, attack, scorer
 from sgbt.models import TextClassifier, load_classifier
 
 WORDS = range(180, 221)
-UNKNOWN_WORD = "zzunknown"
 ENGINE_METHODS = ("pwws", "greedy", "genetic:openattack", "genetic", "pso:openattack", "pso:quick")
-PEER_METHODS = {
-    "pwws": ("PWWSAttacker", {"token_unk": UNKNOWN_WORD}),
-    "genetic:openattack": ("GeneticAttacker", {}),
-    "pso:openattack": ("PSOAttacker", {}),
+PEER_METHODS = ("pwws", "genetic:openattack", "pso:openattack")
+PEERS = {
+    "OpenAttack": (("nltk==3.8.1", "transformers<5", "datasets<4.5", "huggingface-hub<1"), ("OpenAttack==2.1.1",)),
+    "TextAttack": (
+        ("textattack==0.3.11", "nltk==3.8.1", "transformers<5", "datasets<4.5", "huggingface-hub<1"),
+        (),
+    ),
 }
-PEER = ("OpenAttack==2.1.1",)
-PEER_NEEDS = ("nltk==3.8.1", "transformers<5", "datasets<4.5", "huggingface-hub<1")
+"""What is installed for each, and what is installed without what it asks for itself."""
+VICTIMS = ("plain", "sgbt")
+ROBUST_METHODS = {
+    "as in OpenAttack": ("pwws", "genetic:openattack", "pso:openattack"),
+    "as in the papers": ("pwws", "genetic", "pso:quick"),
+}
 
 
 @dataclass(frozen=True)
@@ -56,9 +70,6 @@ class Measured:
 def main() -> None:
     arguments = parsed()
     torch.set_num_threads(1)
-    if arguments.peer_job:
-        print(json.dumps(peer_job(json.loads(Path(arguments.peer_job).read_text()))))
-        return
     runs = {"cnn": arguments.cnn, "bilstm": arguments.bilstm}
     with tempfile.TemporaryDirectory() as scratch:
         reviews = sgbt.load_dataset("imdb").test
@@ -67,19 +78,26 @@ def main() -> None:
             classifier = load_classifier(folder)
             texts = chosen(classifier, reviews, arguments.reviews)
             print(f"\n{kind}: {len(texts)} correctly classified reviews of {WORDS.start} to {WORDS.stop - 1} words")
-            compare_engine(classifier, texts, arguments.plain)
+            if arguments.plain:
+                compare_engine(classifier, texts, arguments.plain)
             if arguments.peers:
-                compare_peer(classifier, Path(folder), texts[: arguments.peers], Path(scratch))
+                environments = Path(arguments.environments or scratch)
+                for framework in arguments.frameworks.split(","):
+                    compare_peer(framework, classifier, Path(folder), texts[: arguments.peers], environments)
+            if arguments.robust:
+                plan_robust(classifier, reviews, arguments.robust)
 
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reviews", type=int, default=10)
     parser.add_argument("--plain", type=int, default=2, help="reviews that the plain way attacks as well")
-    parser.add_argument("--peers", type=int, default=0, help="reviews that OpenAttack attacks as well")
+    parser.add_argument("--peers", type=int, default=0, help="reviews that other frameworks attack as well")
+    parser.add_argument("--frameworks", default=",".join(PEERS), help="which of them, separated by commas")
+    parser.add_argument("--environments", help="folder that keeps their environments for the next run")
+    parser.add_argument("--robust", type=int, default=0, help="reviews that are attacked as if they were robust")
     parser.add_argument("--cnn", help="folder of a trained TextCNN")
     parser.add_argument("--bilstm", help="folder of a trained BiLSTM")
-    parser.add_argument("--peer-job", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
@@ -138,93 +156,105 @@ def compare_engine(classifier: TextClassifier, texts: list[str], plain_texts: in
         )
 
 
-def compare_peer(classifier: TextClassifier, folder: Path, texts: list[str], scratch: Path) -> None:
-    """OpenAttack and sgbt on the same texts, victim and substitutes."""
+def compare_peer(
+    framework: str, classifier: TextClassifier, folder: Path, texts: list[str], environments: Path
+) -> None:
+    """Another framework and sgbt in turns, on the same texts, weights and substitutes."""
     try:
-        python = peer_environment(scratch / "peer")
+        python = peer_environment(framework, environments)
     except subprocess.CalledProcessError as problem:
-        print(f"OpenAttack cannot be installed here: {problem.stderr.decode(errors='replace').strip()[-200:]}")
+        reason = (problem.stderr or problem.stdout).decode(errors="replace").strip()[-300:]
+        print(f"{framework} cannot be installed here: {reason}")
         return
-    print(f"{'against OpenAttack':<22}{'sgbt':>8}{'peer':>8}{'s/review':>10}{'peer s':>16}{'ratio':>8}{'same':>7}")
+    titles = ("victim", "sgbt", "peer", "s/review", "peer s", "ratio", "same")
+    widths = (8, 8, 8, 10, 9, 8, 7)
+    header = "".join(f"{title:>{width}}" for title, width in zip(titles, widths, strict=True))
+    print(f"{'against ' + framework:<22}{header}")
     for method in PEER_METHODS:
-        job = scratch / "job.json"
-        job.write_text(json.dumps({"folder": str(folder.resolve()), "texts": texts, "method": method}))
-        answer = subprocess.run(
-            [python, __file__, "--peer-job", str(job)], capture_output=True, env=peer_variables(), check=False
-        )
-        if answer.returncode:
-            print(f"{method}: OpenAttack failed: {answer.stderr.decode(errors='replace').strip()[-300:]}")
-            continue
-        report = json.loads(answer.stdout.decode().strip().splitlines()[-1])
-        peer = Measured(report["seconds"], report["found"])
-        mine = ours(classifier, classifier, texts, method)[0]
-        same = sum(a == b for a, b in zip(mine.found, peer.found, strict=True))
-        print(
-            f"{method:<22}{mine.broken:>4}/{len(texts):<3}{peer.broken:>4}/{len(texts):<3}{mine.seconds:>10.3f}"
-            f"{peer.seconds:>16.2f}{peer.seconds / mine.seconds:>7.0f}x{same:>4}/{len(texts)}",
-            flush=True,
-        )
+        for victim in VICTIMS:
+            before = ours(classifier, classifier, texts, method)[0]
+            peer = asked_of_peer(python, framework, method, victim, folder, texts)
+            after = ours(classifier, classifier, texts, method)[0]
+            if isinstance(peer, str):
+                print(f"{method}: {framework} failed: {peer}")
+                continue
+            seconds = (before.seconds + after.seconds) / 2
+            same = sum(a == b for a, b in zip(before.found, peer.found, strict=True))
+            print(
+                f"{method:<22}{victim:>8}{before.broken:>4}/{len(texts):<3}{peer.broken:>4}/{len(texts):<3}"
+                f"{seconds:>10.3f}{peer.seconds:>9.2f}{peer.seconds / seconds:>7.0f}x{same:>4}/{len(texts)}",
+                flush=True,
+            )
 
 
-def peer_environment(folder: Path) -> Path:
-    """An environment with OpenAttack that also sees what this interpreter has; made once per run."""
-    python = folder / "bin" / "python"
-    if not python.exists():
-        venv.create(folder, with_pip=True)
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, *PEER_NEEDS], capture_output=True, check=True)
-        subprocess.run([*pip, "--no-deps", *PEER], capture_output=True, check=True)
+def asked_of_peer(
+    python: Path, framework: str, method: str, victim: str, folder: Path, texts: list[str]
+) -> Measured | str:
+    """What the other framework does, or why it did not."""
+    about = {"framework": framework, "method": method, "victim": victim, "folder": str(folder.resolve())}
+    with tempfile.TemporaryDirectory() as scratch:
+        job = Path(scratch) / "job.json"
+        job.write_text(json.dumps(about | {"texts": texts}), encoding="utf-8")
+        script = Path(__file__).with_name("attack_peers.py")
+        answer = subprocess.run([python, script, job], capture_output=True, env=peer_variables(), check=False)
+    if answer.returncode:
+        return answer.stderr.decode(errors="replace").strip()[-300:]
+    report = json.loads(answer.stdout.decode().strip().splitlines()[-1])
+    return Measured(report["seconds"], report["found"])
+
+
+def peer_environment(framework: str, folder: Path) -> Path:
+    """An environment with another framework that also sees what this interpreter has; made once."""
+    home = folder / framework.lower()
+    python, done = home / "bin" / "python", home / "installed"
+    if not done.exists():
+        venv.create(home, with_pip=True)
         where = subprocess.run(
             [python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"], capture_output=True, check=True
         )
         (Path(where.stdout.decode().strip()) / "base.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        with_needs, alone = PEERS[framework]
+        (home / "torch.txt").write_text(f"torch=={torch.__version__}\n")  # the one that this interpreter has, no other
+        subprocess.run([*pip, "-c", home / "torch.txt", *with_needs], capture_output=True, check=True)
+        if alone:
+            subprocess.run([*pip, "--no-deps", *alone], capture_output=True, check=True)
+        done.touch()
     return python
 
 
 def peer_variables() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(Path(sgbt.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
+    """Our source and one thread, and nothing from the network."""
+    source = str(Path(sgbt.__file__).parents[1])
+    return os.environ | {"PYTHONPATH": source, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 
 
-def peer_job(job: dict[str, object]) -> dict[str, object]:
-    """Inside the peer's environment: attack the texts with OpenAttack, and measure."""
-    import OpenAttack
-    from OpenAttack.attack_assist.substitute.word.base import WordSubstitute
-    from OpenAttack.tags import TAG_English
-    from OpenAttack.text_process.tokenizer.base import Tokenizer
+def plan_robust(classifier: TextClassifier, reviews: sgbt.data.Split, count: int) -> None:
+    """Attack reviews of any length so that no attack ends early, and work out the time for 1,000."""
+    step = len(reviews) // count
+    texts = [reviews[place].text for place in range(0, step * count, step)]
+    assert classifier.table is not None
+    for name, methods in ROBUST_METHODS.items():
+        total = 0.0
+        for method in methods:
+            with never_broken():
+                measured, rows = ours(classifier, classifier, texts, method)
+            assert measured.broken == 0
+            total += measured.seconds
+            queries = np.mean([row.queries for row in rows])
+            print(f"robust, {method:<22}{queries:>10,.0f} queries{measured.seconds:>10.3f} s/review", flush=True)
+        print(f"robust, {name}: {total:.2f} s/review, so 1,000 on two cores in {1000 * total / 2 / 60:.1f} minutes")
 
-    classifier = load_classifier(str(job["folder"]))
-    table = classifier.table
-    assert table is not None
 
-    class Victim(OpenAttack.Classifier):  # type: ignore[misc]
-        def get_prob(self, texts: list[str]) -> np.ndarray:
-            return classifier.predict(texts).probabilities
-
-        def get_pred(self, texts: list[str]) -> np.ndarray:
-            return classifier.predict(texts).probabilities.argmax(axis=1)
-
-    class Words(Tokenizer):  # type: ignore[misc]
-        TAGS = {TAG_English}  # noqa: RUF012
-
-        def do_tokenize(self, text: str, pos_tagging: bool) -> list[object]:
-            return [(word, "other") if pos_tagging else word for word in text.split()]
-
-        def do_detokenize(self, words: list[str]) -> str:
-            return " ".join(words)
-
-    class Table(WordSubstitute):  # type: ignore[misc]
-        TAGS = {TAG_English}  # noqa: RUF012
-
-        def substitute(self, word: str, pos: str) -> list[tuple[str, float]]:
-            return [(other, 1.0) for other in table.substitutes(word)]
-
-    name, options = PEER_METHODS[str(job["method"])]
-    attacker = getattr(OpenAttack.attackers, name)(tokenizer=Words(), substitute=Table(), filter_words=[], **options)
-    victim, texts = Victim(), list(job["texts"])  # type: ignore[call-overload]
-    np.random.seed(0)
-    began = time.process_time()
-    found = [attacker(victim, {"x": text}) for text in texts]
-    return {"seconds": (time.process_time() - began) / max(len(texts), 1), "found": found}
+@contextmanager
+def never_broken() -> Iterator[None]:
+    """No text counts as broken while this lasts: every attack runs to its end."""
+    kept = scorer.is_broken
+    scorer.is_broken = lambda probabilities, label: np.zeros(len(probabilities), bool)
+    try:
+        yield
+    finally:
+        scorer.is_broken = kept
 
 
 if __name__ == "__main__":

@@ -9,11 +9,13 @@ import pytest
 import torch
 from tests.attacks.world import KINDS, World
 
+from sgbt.attacks import attack
 from sgbt.attacks.classifier_engine import ClassifierEngine
 from sgbt.attacks.engine import Question, Swaps, fast_network
 from sgbt.attacks.prefix_tree import PrefixTree
 from sgbt.attacks.space import MASKED, SearchSpace, State
-from sgbt.models import TextClassifier, TwoChannel
+from sgbt.errors import AttackError
+from sgbt.models import LinearBag, TextClassifier, TwoChannel
 
 LENGTHS = (0, 1, 2, 3, 5, 30)
 
@@ -68,6 +70,52 @@ def test_scores_equal_the_models_own(
             assert np.abs(found.swaps - changed).max() < 1e-5
     finally:
         model.double()
+
+
+def test_a_network_without_a_fast_way_is_asked_itself(world: World) -> None:
+    """LinearBag: every distinct text goes through the model; attacks work, and gradient says that it cannot."""
+    codes = torch.arange(len(world.vectors))
+    model = LinearBag(features=("pair",))
+    model.adopt(codes=codes, keys=torch.zeros(0, dtype=torch.int64))
+    model.weight.data = torch.randn(model.weight.shape, generator=torch.Generator().manual_seed(0))
+    classifier = TextClassifier(model, world.vocabulary, ("no", "yes"), world.table)
+    assert fast_network(model) is None
+    words = world.text(np.random.default_rng(2), length=12, label=0).split()
+    space = SearchSpace.of(words, world.table)
+    states = random_states(space, 9)
+    swaps = Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps)
+    found = engine_of(classifier, space).answer(Question(states, swaps))
+    assert np.abs(found.texts - asked_directly(classifier, space, states)).max() < 1e-5
+    assert np.abs(found.swaps - asked_directly(classifier, space, swaps.applied(states))).max() < 1e-5
+    texts, _ = world.texts(12, length=9)
+    for method in ("pwws", "greedy", "genetic:openattack", "pso:openattack"):
+        assert "success" in {row.status for row in attack(classifier, texts, world.table, method=method)}
+    with pytest.raises(AttackError, match="gradient"):
+        attack(classifier, texts[:1], world.table, method="gradient")
+
+
+def test_more_contents_than_numbers_can_tell_apart(
+    world: World, classifier_of: Callable[..., TextClassifier], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows are then told apart by comparing them, and forgotten after each question: the answers are the same."""
+    space = SearchSpace.of(world.text(np.random.default_rng(3), length=20, label=1).split(), world.table)
+    question = Question(random_states(space, 30))
+    usual = engine_of(classifier_of("cnn"), space).answer(question).texts
+    monkeypatch.setattr("sgbt.attacks.text_windows.KEYS", 1.0)
+    np.testing.assert_array_equal(engine_of(classifier_of("cnn"), space).answer(question).texts, usual)
+
+
+def test_a_full_pool_forgets_and_goes_on(
+    world: World, classifier_of: Callable[..., TextClassifier], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = SearchSpace.of(world.text(np.random.default_rng(4), length=20, label=1).split(), world.table)
+    questions = [Question(random_states(space, 10, seed)) for seed in range(5)]
+    engine = engine_of(classifier_of("cnn"), space)
+    usual = [engine.answer(question).texts for question in questions]
+    monkeypatch.setattr("sgbt.attacks.window_pool.MOST", 200)
+    engine = engine_of(classifier_of("cnn"), space)
+    for question, expected in zip(questions, usual, strict=True):
+        np.testing.assert_array_equal(engine.answer(question).texts, expected)
 
 
 def test_few_and_many_positions_agree(world: World, classifier_of: Callable[..., TextClassifier]) -> None:

@@ -13,6 +13,7 @@ from sgbt.attacks.gradient import Gradient
 from sgbt.attacks.greedy import Greedy
 from sgbt.attacks.method import Attack
 from sgbt.attacks.methods import METHODS, method_named
+from sgbt.attacks.parts_of_speech import PartsOfSpeech
 from sgbt.attacks.pso import PSO, PSO_PRESETS
 from sgbt.attacks.pwws import PWWS
 from sgbt.attacks.result import AttackResult, Swap
@@ -40,6 +41,7 @@ __all__ = [
     "Genetic",
     "Gradient",
     "Greedy",
+    "PartsOfSpeech",
     "Share",
     "Swap",
     "attack",

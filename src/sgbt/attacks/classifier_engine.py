@@ -121,7 +121,8 @@ class ClassifierEngine:
         training = self._model.training
         self._model.eval()
         try:
-            pieces = [self._model(torch.from_numpy(rows[at : at + 256])) for at in range(0, len(rows), 256)]
+            starts = range(0, max(len(rows), 1), 256)  # no text at all is a batch as well
+            pieces = [self._model(torch.from_numpy(rows[at : at + 256])) for at in starts]
         finally:
             self._model.train(training)
         logits = torch.cat(pieces).numpy()[found.reshape(-1)]

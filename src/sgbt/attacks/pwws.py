@@ -6,9 +6,10 @@
    other, until the label changes.
 
 Departures. The paper looks up WordNet synonyms of the word's part of speech in the sentence; here the table says what
-may stand for what, and the table `wordnet` joins all parts of speech, because no tagger comes with sgbt. Named entities
-are replaced only if the table lists them. The texts of step 3 are known in advance, so they are scored many at a
-time; only those up to the first broken one count as queries.
+may stand for what, and the table `wordnet` joins all parts of speech. With a tagger (`parts_of_speech`), only synonyms
+of the tagged part of speech are tried. Named entities are replaced if the table lists them
+(`sgbt.lexicon.named_entities`). The texts of step 3 are known in advance, so they are scored many at a time; only those
+up to the first broken one count as queries.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from sgbt.attacks.method import Limited
+from sgbt.attacks.parts_of_speech import PartsOfSpeech
 from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import MASKED, State
 
@@ -32,6 +34,8 @@ class PWWS(Limited):
 
     name: ClassVar[str] = "pwws"
     source: ClassVar[str] = "wordnet"
+    parts_of_speech: PartsOfSpeech | None = None
+    """None tries every substitute that the table lists."""
 
     def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
         """The first broken text along the order, or None."""
@@ -39,6 +43,13 @@ class PWWS(Limited):
         if not len(space.replaceable):
             return None
         positions, choices = space.swaps
+        if self.parts_of_speech is not None:
+            fitting = np.array(
+                [fits for own in self.parts_of_speech.allowed(space.options) for fits in own], dtype=bool
+            )
+            positions, choices = positions[fitting], choices[fitting]
+            if not len(positions):
+                return None
         scorer.charge(1)  # the text itself
         found = yield from scorer.neighbourhood(
             space.original[None],

@@ -7,6 +7,7 @@ is the one value that attackers, certifiers and trainers all take.
 """
 
 from sgbt.lexicon.counter_fitting import CounterFitting
+from sgbt.lexicon.named_entities import named_entities
 from sgbt.lexicon.smoothing import smoothed_vectors
 from sgbt.lexicon.statistics import BatchStatistics, TableDescription, TextStatistics, combinations
 from sgbt.lexicon.substitution_index import SubstitutionIndex
@@ -30,6 +31,7 @@ __all__ = [
     "WordNet",
     "combinations",
     "load_wordnet",
+    "named_entities",
     "read_wordnet",
     "smoothed_vectors",
     "wordnet_synonyms",
