@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 .PHONY: help demo test docs lint types imports soak bench clean
 
 help:
-	@echo "make demo   set up .venv, fetch real data and show what sgbt does with it"
+	@echo "make demo   set up .venv; train, certify and attack two models on real reviews"
 	@echo "make test   set up .venv and run every check (style, types, import order, tests)"
 	@echo "make docs   the documentation as a site: site/index.html, which opens from the disk"
 	@echo "make soak   the long campaigns: millions of points, random kills, fuzzing"

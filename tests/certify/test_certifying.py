@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from tests.soundness.trained import HIDDEN, WORDS, dataset, table, trained
 
 import sgbt
+import sgbt.certify.certifying as certifying
 from sgbt.certify import Certificate, Verdict, certify, read_rows
 from sgbt.data import Split
 from sgbt.errors import CertificateError
@@ -37,6 +40,17 @@ def test_alone_or_in_a_batch_the_answer_is_the_same() -> None:
             assert (alone.verdict, alone.tier, alone.radius) == (proof.verdict, proof.tier, proof.radius)
             rounding = 1e-5 if proof.verdict is Verdict.MISCLASSIFIED else 1e-9  # the deployed logits, in float32
             assert alone.margin == pytest.approx(proof.margin, abs=rounding)
+
+
+def test_the_number_of_threads_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = torch.get_num_threads()
+    for kind in ("cnn", "bilstm"):
+        monkeypatch.setitem(certifying.POSITIONS, kind, 64)  # many batches
+        one, three = (certify(trained(kind), dataset().test, threads=count) for count in (1, 3))
+        for alone, proof in zip(one, three, strict=True):
+            assert replace(alone, margin=proof.margin) == proof
+            assert alone.margin == pytest.approx(proof.margin, abs=1e-12)  # words are projected in another company
+    assert torch.get_num_threads() == threads
 
 
 def test_without_labels_the_prediction_is_what_is_defended() -> None:

@@ -8,6 +8,7 @@ from tests.soundness.cases import ACTIVATIONS, random_cnn, random_question
 
 from sgbt.certify import exhaustive, in_float64, margin_bounds
 from sgbt.certify.chain import chain_margins
+from sgbt.certify.window_boxes import window_boxes
 from sgbt.certify.word_tables import WordTables
 
 
@@ -24,8 +25,9 @@ def test_the_least_margin_is_that_of_enumeration(activation: str, budget: int | 
 def test_a_window_with_too_many_choices_leaves_its_text_undecided_and_no_other() -> None:
     model = in_float64(random_cnn(0, classes=2, pooling="mean"))
     question = random_question(0, classes=2)
-    free = chain_margins(model, question, WordTables())
-    tight = chain_margins(model, question, WordTables(), most=4)
+    windows = window_boxes(model, question, WordTables())
+    free = chain_margins(model, windows)
+    tight = chain_margins(model, windows, most=4)
     undecided = tight.isinf().all(dim=1)
     assert undecided.any()
     assert not undecided.all()

@@ -82,7 +82,7 @@ def test_a_run_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path) 
     (tmp_path / "texts.json").write_text(json.dumps(texts))
     code = (
         "import json, sys; import sgbt.certify.certifying as c; from sgbt.models import load_classifier\n"
-        "c.POSITIONS_PER_BATCH = 64\n"
+        'c.POSITIONS["bilstm"] = 64\n'
         "model, texts, out = sys.argv[1:]\n"
         "c.certify(load_classifier(model), json.load(open(texts)), out=out)"
     )

@@ -7,11 +7,14 @@ are run. A block behind the comment <!-- soak --> is run by `make soak` alone.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.conftest import ROOT
 
@@ -31,6 +34,14 @@ class Piece:
     printed: str | None
     soak: bool
 
+    def run(self, namespace: dict[str, Any]) -> str:
+        """Execute a Python block, and say what it printed; line numbers in tracebacks are those of the page."""
+        code = compile("\n" * (self.line - 1) + self.source, str(self.page), "exec")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(code, namespace)
+        return out.getvalue()
+
     @property
     def commands(self) -> Iterator[list[str]]:
         """The command lines of the block, as words; `$ ` in front marks them among their output."""
@@ -41,7 +52,7 @@ class Piece:
                 yield words
 
 
-def pieces(page: str) -> list[Piece]:
+def pieces(page: str | Path) -> list[Piece]:
     """Every fenced block of a page, from top to bottom."""
     path = ROOT / page
     text = path.read_text(encoding="utf-8")

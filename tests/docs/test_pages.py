@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,6 @@ WITH_PYTHON = [page for page in PAGES if any(piece.language == "python" for piec
 TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
-def run_python(piece: Piece, namespace: dict[str, Any]) -> None:
-    code = compile("\n" * (piece.line - 1) + piece.source, str(piece.page), "exec")
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(code, namespace)
-    assert piece.printed is None or out.getvalue() == piece.printed, f"{piece.page.name}, line {piece.line}"
-
-
 def run_commands(piece: Piece) -> None:
     for words in piece.commands:
         assert words[0] == "sgbt", words
@@ -40,7 +31,8 @@ def follow(page: str, *, soak: bool = False) -> None:
     namespace: dict[str, Any] = {"__name__": Path(page).stem}
     for piece in pieces(page):
         if piece.language == "python":
-            run_python(piece, namespace)
+            printed = piece.run(namespace)
+            assert piece.printed is None or printed == piece.printed, f"{page}, line {piece.line}"
         elif piece.language == "console" and page in FOLLOWED and (soak or not piece.soak):
             run_commands(piece)
 
@@ -92,6 +84,13 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("place", "words"), COMMANDS, ids=[f"{place} {words[:3]}" for place, words in COMMANDS])
 def test_a_command_of_a_page_parses(place: str, words: list[str]) -> None:
+    parse(words)
+
+
+@pytest.mark.parametrize("name", [name for name, verb in VERBS.items() if verb.example])
+def test_the_example_in_the_help_of_a_verb_parses(name: str) -> None:
+    words = shlex.split(VERBS[name].example)
+    assert words[:2] == ["sgbt", name]
     parse(words)
 
 

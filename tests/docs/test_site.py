@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -99,6 +100,29 @@ def test_the_page_of_commands_has_every_option(site: Path) -> None:
     page = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     for word in ("sgbt train", "sgbt data get", "--max-substitutions", "--drop-shared", "--test-file"):
         assert word in page, word
+
+
+@pytest.mark.soak
+def test_pages_and_search_work_from_the_disk_in_a_browser(site: Path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("no chromium here")
+    with sync_api.sync_playwright() as playwright:
+        window = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = window.new_page(viewport={"width": 1280, "height": 900})
+        asked: list[str] = []
+        wrong: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda problem: wrong.append(str(problem)))
+        page.goto((site / "index.html").as_uri())
+        page.fill("input.md-search__input", "certificate")
+        page.wait_for_selector(".md-search-result__item", timeout=60_000)
+        page.goto((site / "mathematics.html").as_uri())
+        assert page.evaluate("document.querySelector('.formula math').getBoundingClientRect().height") > 10
+        window.close()
+    assert not wrong
+    assert [address for address in asked if not address.startswith("file:")] == []
 
 
 @pytest.mark.parametrize("path", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Literal
 
 import torch
+from torch import Tensor
 
 from sgbt.certify import Question
 from sgbt.lexicon import Substitutions
@@ -59,7 +62,10 @@ def all_models(seed: int) -> Iterator[tuple[str, Model]]:
 def random_question(
     seed: int, *, classes: int, texts: int = 6, words: int = 5, choices: int = 3, budget: int | None = None
 ) -> Question:
-    """Texts of every length from none to `words`, with unknown words, and junk in the padding that must not count."""
+    """Texts of every length from none to `words`, with unknown words, and junk in the padding that must not count.
+
+    Slopes are fitted to nothing, to the question itself, or to other substitutes of the same texts, by the seed.
+    """
     generator = torch.Generator().manual_seed(seed)
     lengths = torch.randint(0, words + 1, (texts,), generator=generator)
     ids = torch.randint(1, VOCABULARY, (texts, words, choices), generator=generator)
@@ -67,7 +73,17 @@ def random_question(
     allowed[..., 0] = True
     mask = torch.arange(words) < lengths.unsqueeze(1)
     labels = torch.randint(0, classes, (texts,), generator=generator)
-    return Question.of(Substitutions(ids, allowed), mask, labels, classes=classes, budget=budget)
+    others = torch.randint(1, VOCABULARY, (texts, words, choices), generator=generator)
+    others[..., 0] = ids[..., 0]
+    other = Question.of(Substitutions(others, torch.ones_like(allowed)), mask, labels, classes=classes)
+    reference: Question | Literal["itself"] | None = ("itself", other, None)[seed % 3]
+    return Question.of(Substitutions(ids, allowed), mask, labels, classes=classes, budget=budget, reference=reference)
+
+
+def with_allowed(question: Question, allowed: Tensor) -> Question:
+    """The same texts with fewer substitutes, and slopes fitted to the same boxes as before."""
+    reference = replace(question, budget=None, reference=None) if question.reference == "itself" else question.reference
+    return replace(question, allowed=allowed, reference=reference)
 
 
 def classes_of(model: Model) -> int:

@@ -6,16 +6,13 @@ import itertools
 
 import pytest
 import torch
-from tests.soundness.cases import all_models, classes_of, random_question
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.soundness.cases import all_models, classes_of, random_question, with_allowed
 
 from sgbt.certify import TIERS, exhaustive, in_float64, margin_bounds
 
 SLACK = 1e-9
-
-
-def guaranteed_monotone(tier: str, model: str) -> bool:
-    """Crown's lines are fitted to the boxes, so a smaller box may fit worse; full, and exact elsewhere, rest on it."""
-    return tier not in ("crown", "full") and (tier != "exact" or model == "cnn-mean")
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -61,25 +58,22 @@ def test_a_budget_of_none_is_the_text_itself_and_a_larger_one_is_never_better(se
         for tier in TIERS:
             bounds = [margin_bounds(tier, precise, question) for question in questions]
             assert torch.allclose(bounds[0], clean, rtol=0, atol=1e-9), (name, tier)
-            if guaranteed_monotone(tier, name):
-                for small, large in itertools.pairwise(bounds):
-                    assert (large <= small + SLACK).all(), (name, tier)
-            assert torch.allclose(bounds[3], bounds[4], atol=1e-9), (name, tier)
+            for small, large in itertools.pairwise(bounds):
+                assert (large <= small + SLACK).all(), (name, tier)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_one_more_substitute_never_raises_a_bound(seed: int) -> None:
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**20), share=st.floats(0, 1))
+def test_one_more_substitute_never_raises_a_bound(seed: int, share: float) -> None:
+    """Of any tier: slopes stay as they are, since their reference does, and offsets only move outwards."""
     for name, model in all_models(seed):
         precise = in_float64(model)
-        large = random_question(seed, classes=classes_of(model))
-        spots = (large.allowed[..., 1:]).nonzero()
-        allowed = large.allowed.clone()
-        for text, place, slot in spots.tolist()[::2]:
-            allowed[text, place, slot + 1] = False
-        small = type(large)(large.ids, allowed, large.mask, large.labels, large.classes)
+        large = random_question(seed, classes=classes_of(model), budget=seed % 5 or None)
+        kept = torch.rand(large.allowed.shape, generator=torch.Generator().manual_seed(seed)) < share
+        kept[..., 0] = True
+        small = with_allowed(large, large.allowed & kept)
+        large = with_allowed(large, large.allowed)
         for tier in TIERS:
-            if not guaranteed_monotone(tier, name):
-                continue
             raised = margin_bounds(tier, precise, large) - margin_bounds(tier, precise, small)
             assert raised.max() <= SLACK, (name, tier, raised.max())
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from tests.soundness.trained import dataset, sentences, table, trained
 
-from sgbt.certify import Question, certify, exhaustive, in_float64, rounding_slack
+from sgbt.certify import Question, certify, exhaustive, in_float64, margin_bounds, rounding_slack
 from sgbt.certify.oracle import combinations_of
 from sgbt.certify.rounding import SAFETY, measured_gap
 from sgbt.lexicon import SubstitutionIndex
@@ -64,3 +64,20 @@ def test_the_slack_covers_rounding_in_float32_many_times_over(kind: str) -> None
     assert 0 < worst < rounding_slack(classifier) / 2
     assert rounding_slack(classifier) < 1e-3, "a slack that large would cost certificates"
     assert SAFETY * measured_gap(classifier, precise) < rounding_slack(classifier)
+
+
+@pytest.mark.parametrize("budget", [0, 1, 2, 9])
+def test_a_linear_model_is_certified_exactly_within_a_budget(budget: int) -> None:
+    """Where no word is ambiguous, words add up, and the n worst of them are the worst case of n replacements."""
+    classifier = trained("linear", "ibp", "", 3)
+    model, index = in_float64(classifier.model), SubstitutionIndex.build(table(), classifier.vocabulary)
+    exact = 0
+    for text in sentences(40, 12, classes=3, most=6).texts:
+        found = index.for_words([classifier.tokenizer.words(text)])
+        question = Question.of(found, found.mask, torch.tensor([0]), classes=3, budget=budget)
+        if combinations_of(question, 0) > 2000:
+            continue
+        bound, truth = margin_bounds("ibp", model, question)[0], exhaustive(model, question, 0).margins
+        assert (bound <= truth + 1e-9).all()
+        exact += int(torch.allclose(bound, truth, rtol=0, atol=1e-9))
+    assert exact >= 15

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sgbt.bounds.ibp import Pair, worst_logits
 from sgbt.certify.adjoints import Adjoints, clean_adjoints, interval_adjoints
-from sgbt.certify.lstm_boxes import Steps, lstm_boxes
+from sgbt.certify.lstm_boxes import Steps, lstm_boxes, shrunk_boxes
 from sgbt.certify.lstm_planes import carried_planes
 from sgbt.certify.question import Question
 from sgbt.certify.remainders import core_remainders, taylor_remainders
@@ -19,6 +19,9 @@ from sgbt.certify.separable import SeparableBound
 from sgbt.certify.tightened import tightened
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import BiLSTM
+
+REFERENCE_SHARES = (1.0, 0.25)
+"""The sizes of the reference boxes to which tier crown fits its slopes: the first alone, unless there is a budget."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,16 +104,37 @@ class BiLSTMReading:
         gains = self.steps.gains(self.question, self.adjoints.gates)
         return [SeparableBound(self.question, self.margins + lost, gains)]
 
+    @cached_property
+    def references(self) -> list[Steps]:
+        """The boxes to which tier crown fits its slopes, in some sizes."""
+        fitted = self.question.fitted
+        if fitted is None:
+            return [shrunk_boxes(self.steps, 0.0)]
+        steps = self.steps if fitted is self.question else lstm_boxes(self.model, fitted, self.tables)
+        shares = REFERENCE_SHARES if self.question.budget is not None else REFERENCE_SHARES[:1]
+        return [shrunk_boxes(steps, share) for share in shares]
+
     def fitted(self) -> list[SeparableBound]:
-        """Tier crown: planes fitted to the boxes, carried back from the margin to the words."""
-        offset, coefficients = carried_planes(self.steps, self.injected)
-        constant = self.bias + offset + torch.einsum("sdbrg,sdbg->br", coefficients, self.steps.entering)
-        return [SeparableBound(self.question, constant, self.steps.gains(self.question, coefficients))]
+        """Tier crown: planes with slopes fitted to reference boxes, carried back from the margin to the words."""
+        offsets, coefficients = carried_planes(self.steps, self.references, self.injected)
+        found = []
+        for offset, part in zip(
+            offsets.chunk(len(self.references)), coefficients.chunk(len(self.references), dim=2), strict=True
+        ):
+            constant = self.bias + offset + torch.einsum("sdbrg,sdbg->br", part, self.steps.entering)
+            found.append(SeparableBound(self.question, constant, self.steps.gains(self.question, part)))
+        return found
 
     def full(self) -> list[SeparableBound]:
-        """Tier full: sgbt-taylor and crown on boxes tightened at every step."""
+        """Tier full: sgbt-taylor and crown on boxes tightened at every step, those of the reference likewise."""
+        fitted, reference = self.question.fitted, None
+        if fitted is None:
+            reference = self.references[0]
+        elif fitted is not self.question:
+            reference = tightened(lstm_boxes(self.model, fitted, self.tables), None, fitted)
         tight = BiLSTMReading(self.model, self.question, self.tables)
-        tight.__dict__["steps"] = tightened(self.steps, self.question)
+        tight.__dict__["steps"] = tightened(self.steps, reference, self.question)
+        tight.__dict__["references"] = [tight.steps if reference is None else reference, *self.references[1:]]
         return [*tight.interval(), *tight.taylor(), *tight.fitted()]
 
 

@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from sgbt.certify.answers import Answers
 from sgbt.certify.certificate import Certificate, verdict_of
+from sgbt.certify.corpus import Corpus
+from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.question import Question
-from sgbt.certify.rounding import largest_margin, rounding_slack
+from sgbt.certify.rounding import largest_margin
 from sgbt.certify.rows import RowFile
-from sgbt.certify.separable import SeparableBound
-from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, in_float64, lowest_of, offered, readings_of
-from sgbt.certify.word_tables import WordTables
-from sgbt.data import Batch, RaggedIds, Split, TokenisedTexts, tokenise
+from sgbt.certify.side_by_side import in_order
+from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, offered, readings_of
+from sgbt.data import Batch, Split
 from sgbt.data.batches import pad
-from sgbt.errors import CertificateError
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
-from sgbt.models import AnyModel, TextClassifier, TwoChannel, weights_hash
+from sgbt.lexicon import SubstitutionTable
+from sgbt.models import AnyModel, TextClassifier, TwoChannel
 
-POSITIONS_PER_BATCH = 1 << 14
-POSITIONS_PER_READING = {"cnn": 1 << 12, "bilstm": 1 << 12}
-UNLIKE = 1.25
-"""Texts of one batch are at most this many times as long as the shortest."""
+POSITIONS = {"cnn": 1 << 11, "bilstm": 1 << 12, "linear": 1 << 14}
+"""Words in one batch: for a TextCNN so few that its windows stay in the processor's cache, for a BiLSTM enough that a
+step is more than its overhead."""
 CLEAN = "clean"
 """The tier of a text that is misclassified to begin with: nothing was bounded."""
-
-HEAD = "head"
-"""The tier of a text for which no tier tried found more than what holds for every text: the range of the head."""
 
 Listener = Callable[[int, int], None]
 
 
 def certify(
-    classifier: TextClassifier,
+    classifier: TextClassifier | Prepared,
     texts: Split | Sequence[str],
     table: SubstitutionTable | None = None,
     *,
@@ -50,6 +47,7 @@ def certify(
     scale: float = 1.0,
     out: str | Path | None = None,
     listener: Listener | None = None,
+    threads: int | None = None,
 ) -> list[Certificate]:
     """Certify texts against every combination of substitutions that `table` allows (by default the model's own).
 
@@ -57,25 +55,21 @@ def certify(
     with the cheapest tier first and stops at the first that certifies it. `max_substitutions` limits how many words
     are replaced at once. With `out`, one JSON line per text is appended as it is decided, and the same call goes on
     where an interrupted one stood. `scale` below one draws substitutes towards the word, for studies. `listener` hears
-    how many texts of how many are done.
+    how many texts of how many are done. `threads` batches are worked on at a time (by default as many as torch
+    has threads); the answers do not depend on it, but for the last digits of a margin in float64.
 
     A text is read as the classifier reads it: cut to its maximal length, unknown words as the unknown word (their
     substitutes are tried all the same). A text with nothing to replace, or without words, is its own worst case.
     """
     tiers = check_tiers(tiers)
-    allowed = table if table is not None else classifier.table
-    if allowed is None:
-        raise CertificateError(
-            wanted="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
-        )
-    allowed.require_read_by(classifier.tokenizer)
-    corpus = _Corpus.of(classifier, texts, labels, SubstitutionIndex.build(allowed, classifier.vocabulary))
+    prepared = prepared_of(classifier, table)
+    corpus = Corpus.of(prepared.classifier, texts, labels, prepared.index)
     shared = {
         "tiers": tiers,
         "max_substitutions": max_substitutions,
         "scale": scale,
-        "table_hash": allowed.hash,
-        "model_hash": weights_hash(classifier.model),
+        "table_hash": prepared.table.hash,
+        "model_hash": prepared.model_hash,
     }
     with RowFile(out) if out is not None else nullcontext() as file:
         done: dict[int, Certificate] = {}
@@ -83,18 +77,12 @@ def certify(
             file.check(**shared)
             file.check_texts(corpus.hashes, corpus.labels.tolist())
             done = {index: row for index, row in file.rows.items() if index < len(corpus)}
-        run = _Run(
-            classifier,
-            in_float64(classifier.model),
-            corpus,
-            tiers,
-            max_substitutions,
-            scale,
-            rounding_slack(classifier),
-            WordTables(),
-        )
-        for rows in run.groups([row for row in range(len(corpus)) if row not in done]):
-            fresh = [Certificate(**decision, **shared) for decision in run.decide(rows)]  # type: ignore[arg-type]
+        run = _Run(prepared, corpus, tiers, max_substitutions, scale)
+        pending = [row for row in range(len(corpus)) if row not in done]
+        positions = _positions(prepared.model) // max(len(prepared.classifier.label_names) // 2, 1)
+        batches = corpus.batches(pending, positions)
+        for decisions in in_order(run.decide, batches, threads=threads or torch.get_num_threads()):
+            fresh = [Certificate(**decision, **shared) for decision in decisions]  # type: ignore[arg-type]
             if file is not None:
                 file.append(fresh)
             done |= {row.index: row for row in fresh}
@@ -104,87 +92,35 @@ def certify(
 
 
 @dataclass(frozen=True, eq=False)
-class _Corpus:
-    """The texts as rows of a substitution index, with what their model says of them."""
-
-    index: SubstitutionIndex
-    whole: np.ndarray
-    rows: RaggedIds
-    labels: np.ndarray
-    logits: np.ndarray
-    hashes: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @staticmethod
-    def of(
-        classifier: TextClassifier,
-        texts: Split | Sequence[str],
-        labels: Sequence[int] | None,
-        index: SubstitutionIndex,
-    ) -> _Corpus:
-        if isinstance(texts, str):
-            raise CertificateError(wanted="a list of texts", got="one text", where="certify", remedy="write [text]")
-        given = texts.texts if isinstance(texts, Split) else tuple(texts)
-        tokens: TokenisedTexts = tokenise(given, classifier.tokenizer, cache=isinstance(texts, Split))
-        uncut = tokens.as_ids_of(index.rows_of(tokens.types))
-        rows = uncut.cut(classifier.max_length)
-        ids = RaggedIds(index.choices[:, 0].numpy()[rows.flat], rows.starts)
-        logits = classifier.logits_of(ids).double().numpy()
-        if labels is None and isinstance(texts, Split):
-            labels = texts.labels.tolist()
-        chosen = logits.argmax(axis=1) if labels is None else np.asarray(labels, dtype=np.int64)
-        _check_labels(chosen, len(given), len(classifier.label_names))
-        hashes = tuple(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16] for text in given)
-        return _Corpus(index, uncut.lengths, rows, chosen, logits, hashes)
-
-
-def _check_labels(labels: np.ndarray, texts: int, classes: int) -> None:
-    if len(labels) != texts:
-        raise CertificateError(wanted="one label for each text", got=f"{texts} texts and {len(labels)} labels")
-    if texts and not 0 <= labels.min() <= labels.max() < classes:
-        raise CertificateError(wanted=f"labels from 0 to {classes - 1}", got=f"{labels.min()} to {labels.max()}")
-
-
-@dataclass(frozen=True, eq=False)
 class _Run:
-    classifier: TextClassifier
-    model: AnyModel
-    corpus: _Corpus
+    prepared: Prepared
+    corpus: Corpus
     tiers: tuple[str, ...]
     budget: int | None
     scale: float
-    slack: float
-    tables: WordTables
 
-    def groups(self, pending: Sequence[int]) -> Iterator[Batch]:
-        """The texts still to be decided, in batches of like length; `rows` numbers them within the corpus."""
-        lengths = self.corpus.rows.lengths
-        group: list[int] = []
-        for row in sorted(pending, key=lambda row: (lengths[row], row)):
-            longest = max(int(lengths[row]), 1)
-            if group and ((len(group) + 1) * longest > POSITIONS_PER_BATCH or longest > lengths[group[0]] * UNLIKE + 8):
-                yield pad(self.corpus.rows, np.array(group))
-                group = []
-            group.append(row)
-        if group:
-            yield pad(self.corpus.rows, np.array(group))
+    def __post_init__(self) -> None:
+        _ = self.largest  # found before threads ask for it
+
+    @cached_property
+    def largest(self) -> float:
+        return largest_margin(self.prepared.model)
 
     @torch.no_grad()
     def decide(self, batch: Batch) -> list[dict[str, object]]:
         """What certificates of a batch say, without what all certificates share."""
         labels = torch.from_numpy(self.corpus.labels[batch.rows.numpy()])
-        substitutions = self.corpus.index.for_rows(batch.ids)
         question = Question.of(
-            substitutions,
+            self.corpus.index.for_rows(batch.ids),
             batch.mask,
             labels,
-            classes=len(self.classifier.label_names),
+            classes=len(self.prepared.classifier.label_names),
             budget=self.budget,
             scale=self.scale,
-        ).to(self.classifier.device)
-        answers = Answers.of(question, self.slack, largest_margin(self.model))
+            rows=batch.ids,
+            reference=self._reference(batch, labels),
+        ).to(self.prepared.classifier.device)
+        answers = Answers.of(question, self.prepared.slack, self.largest)
         logits = torch.from_numpy(self.corpus.logits[batch.rows.numpy()]).to(labels.device)
         predicted = logits.argmax(dim=1)
         right = (predicted == labels).nonzero().squeeze(1)
@@ -192,107 +128,58 @@ class _Run:
         others = logits.clone()
         others.scatter_(1, labels.unsqueeze(1), -torch.inf)
         own = (logits.gather(1, labels.unsqueeze(1)).squeeze(1) - others.amax(dim=1)).tolist()
+        least, radii = answers.margins.amin(dim=1).tolist(), answers.radius.tolist()
+        read, replaceable = question.lengths.tolist(), question.replaceable.tolist()
         decisions: list[dict[str, object]] = []
         for place, row in enumerate(batch.rows.tolist()):
             correct = bool(predicted[place] == labels[place])
-            margin = float(answers.margins[place].amin()) if correct else own[place]
+            margin = least[place] if correct else own[place]
             decisions.append(
                 {
                     "index": row,
-                    "verdict": verdict_of(right=correct, proven=margin > self.slack),
+                    "verdict": verdict_of(right=correct, proven=margin > self.prepared.slack),
                     "label": int(labels[place]),
                     "predicted": int(predicted[place]),
                     "margin": margin,
                     "tier": answers.tier[place] if correct else CLEAN,
-                    "slack": self.slack,
+                    "slack": self.prepared.slack,
                     "words": int(self.corpus.whole[row]),
-                    "read": int(batch.mask[place].sum()),
-                    "replaceable": int(question.replaceable[place]),
-                    "radius": int(answers.radius[place]) if correct and answers.radius[place] >= 0 else None,
+                    "read": read[place],
+                    "replaceable": replaceable[place],
+                    "radius": radii[place] if correct and radii[place] >= 0 else None,
                     "text_hash": self.corpus.hashes[row],
                     "milliseconds": answers.spent[place],
                 }
             )
         return decisions
 
-    def _search(self, question: Question, right: Tensor, answers: Answers) -> None:
-        """Try tier after tier on what is not certified yet; interval bounds on all at once, the others in parts."""
-        dear = list(self.tiers)
-        left = right
-        if self.tiers[0] == "ibp" and len(right):
-            start = time.perf_counter()
-            bounds = bounds_of("ibp", readings_of(self.model, question.take(right), self.tables))
-            answers.learn("ibp", right, bounds, time.perf_counter() - start)
-            dear, left = dear[1:], right[~answers.proven(right)]
-        for part in _parts(question, left, _positions(self.model)) if dear else ():
-            self._search_part(question, part, dear, answers)
+    def _reference(self, batch: Batch, labels: Tensor) -> Question | Literal["itself"] | None:
+        """The same texts with the substitutes that the model was trained for: a constant of the classifier."""
+        if self.corpus.reference is None:
+            return None if self.prepared.classifier.table is None else "itself"
+        index, rows = self.corpus.reference
+        found = index.for_rows(pad(rows, batch.rows.numpy()).ids)
+        return Question.of(
+            found, batch.mask, labels, classes=len(self.prepared.classifier.label_names), scale=self.scale
+        )
 
-    def _search_part(self, question: Question, rows: Tensor, tiers: Sequence[str], answers: Answers) -> None:
+    def _search(self, question: Question, rows: Tensor, answers: Answers) -> None:
+        """Try tier after tier on what is not certified yet; a batch is one thread's, so its processor time is told."""
         readings, reached = None, rows
-        for tier in tiers:
-            start = time.perf_counter()
+        for tier in self.tiers:
+            start = time.thread_time()
             open_ = reached[~answers.proven(reached)]
             if not len(open_):
                 return
             if readings is None or 2 * len(open_) < len(reached):  # boxes are found anew only where that pays
                 reached = open_
-                readings = readings_of(self.model, question.take(reached), self.tables)
+                readings = readings_of(self.prepared.model, question.take(reached), self.prepared.tables)
             if not offered(tier, readings):
                 continue
-            answers.learn(tier, reached, bounds_of(tier, readings), time.perf_counter() - start)
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """What is known of each text of a batch so far: the best bound of each margin, and which tier gave the least."""
-
-    margins: Tensor
-    radius: Tensor
-    tier: list[str]
-    spent: list[dict[str, float]]
-    slack: float
-
-    @staticmethod
-    def of(question: Question, slack: float, largest: float) -> Answers:
-        """Nothing known yet but that no margin is larger than the head can make it."""
-        return Answers(
-            torch.full(question.rivals.shape, -largest, dtype=torch.float64, device=question.labels.device),
-            torch.full_like(question.labels, -1),
-            [HEAD] * len(question),
-            [{} for _ in range(len(question))],
-            slack,
-        )
-
-    def proven(self, rows: Tensor) -> Tensor:
-        """Which of the texts are certified."""
-        return (self.margins[rows] > self.slack).all(dim=1)
-
-    def learn(self, tier: str, rows: Tensor, bounds: Sequence[SeparableBound], seconds: float) -> None:
-        """Take in a tier's bounds of some texts; a text that was certified before keeps its tier."""
-        lowest = lowest_of(bounds)
-        best = torch.maximum(self.margins[rows], lowest)
-        news = (best.amin(dim=1) > self.margins[rows].amin(dim=1)) & ~self.proven(rows)
-        slack = torch.full((len(rows),), self.slack, dtype=torch.float64, device=best.device)
-        radius = torch.stack([bound.radius(slack) for bound in bounds]).amax(dim=0)
-        settled = self.proven(rows).tolist()
-        share = round(1000 * seconds / max(len(rows), 1), 4)  # as rows have it, so that both give the same figures
-        for place, (row, fresh) in enumerate(zip(rows.tolist(), news.tolist(), strict=True)):
-            if settled[place]:
-                continue
-            self.spent[row][tier] = share
-            if fresh:
-                self.tier[row] = tier
-            self.margins[row] = best[place]
-            self.radius[row] = torch.maximum(self.radius[row], radius[place])
+            answers.learn(tier, reached, bounds_of(tier, readings), time.thread_time() - start)
 
 
 def _positions(model: AnyModel) -> int:
     if isinstance(model, TwoChannel):
         return min(_positions(part) for part in model.parts)
-    return POSITIONS_PER_READING.get(model.kind, POSITIONS_PER_BATCH)
-
-
-def _parts(question: Question, rows: Tensor, positions: int) -> Iterator[Tensor]:
-    """Texts in runs of at most so many positions that the dearer tiers' tensors stay small."""
-    size = max(positions // (max(question.mask.shape[1], 1) * max(question.classes // 2, 1)), 1)
-    return (rows[start : start + size] for start in range(0, len(rows), size))
+    return POSITIONS[model.kind]

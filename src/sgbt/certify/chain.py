@@ -10,41 +10,44 @@ has more than `most` choices is left undecided.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from sgbt.certify.question import Question
-from sgbt.certify.word_tables import WordTables
+from sgbt.certify.window_boxes import Windows
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS
 
 MOST_CHOICES = 1 << 13
 
 
-def chain_margins(model: TextCNN, question: Question, tables: WordTables, *, most: int = MOST_CHOICES) -> Tensor:
+def chain_margins(model: TextCNN, windows: Sequence[Windows], *, most: int = MOST_CHOICES) -> Tensor:
     """The exact least margins [texts, rivals] within the question's budget; minus infinity where a window has too many.
 
-    `model` is in float64 and pools by the mean.
+    `model` is in float64 and pools by the mean; `windows` are those of its widths.
     """
     assert model.config.pooling == "mean"
+    question = windows[0].question
     weight, bias = question.against_rivals(model.head.weight, model.head.bias)
-    found = [bias[text] + _least(model, question, text, weight[text], tables, most) for text in range(len(question))]
+    found = [bias[text] + _least(model, windows, text, weight[text], most) for text in range(len(question))]
     return torch.stack(found) if found else bias
 
 
-def _least(model: TextCNN, question: Question, text: int, head: Tensor, tables: WordTables, most: int) -> Tensor:
+def _least(model: TextCNN, windows: Sequence[Windows], text: int, head: Tensor, most: int) -> Tensor:
     """The least sum of window scores of one text, [rivals]."""
+    question = windows[0].question
     length = int(question.lengths[text])
     widest = max(model.config.kernel_sizes)
-    choices = [_choices(question, text, place) for place in range(length)]
-    choices += [question.ids.new_zeros(1)] * max(widest - length, 0)  # the zeros that fill up a short text
-    counts = [len(choice) for choice in choices]
+    slots = [_slots(question, text, place) for place in range(length)]
+    slots += [question.ids.new_zeros(1)] * max(widest - length, 0)  # the zeros that fill up a short text
+    counts = [len(slot) for slot in slots]
     spans = (counts[end - widest + 1 : end + 1] for end in range(widest - 1, len(counts)))
     if any(math.prod(span) > most for span in spans):
         return head.new_full((head.shape[0],), -torch.inf)
-    scores = _window_scores(model, choices, max(length, 1), head, tables, question.scale)
+    scores = _window_scores(model, windows, text, slots, max(length, 1), head)
     levels = 1 if question.budget is None else min(question.budget, sum(count > 1 for count in counts)) + 1
     best = head.new_zeros((levels,) + (1,) * (widest - 1) + (head.shape[0],))
     for place, count in enumerate(counts):
@@ -58,38 +61,30 @@ def _least(model: TextCNN, question: Question, text: int, head: Tensor, tables: 
     return best.flatten(0, -2).amin(dim=0)
 
 
-def _choices(question: Question, text: int, place: int) -> Tensor:
-    return question.ids[text, place][question.allowed[text, place]]
+def _slots(question: Question, text: int, place: int) -> Tensor:
+    return question.allowed[text, place].nonzero().squeeze(1)
 
 
 def _window_scores(
-    model: TextCNN, choices: list[Tensor], length: int, head: Tensor, tables: WordTables, scale: float
+    model: TextCNN, windows: Sequence[Windows], text: int, slots: list[Tensor], length: int, head: Tensor
 ) -> list[Tensor]:
     """For each word, what the windows that end there add to the margins, over the choices of their words.
 
     Score p broadcasts against [choices of the last `widest` words, rivals]: a narrower window has leading axes of 1.
     """
-    sizes, function = model.config.kernel_sizes, ACTIVATIONS[model.config.activation].function
-    codes = model.embedding.encode(torch.cat(choices))
-    starts = [0]
-    for choice in choices:
-        starts.append(starts[-1] + len(choice))
-    totals: list[Tensor] = [head.new_zeros(())] * len(choices)
-    for number, (layer, size) in enumerate(zip(model.convolutions, sizes, strict=True)):
-        assert isinstance(layer, nn.Conv1d)
-        assert layer.bias is not None
-        own = head[:, number * model.config.filters : (number + 1) * model.config.filters]
-        count = max(length - size + 1, 1)
-        projected = [
-            tables.project(model, f"{number}.{offset}", layer.weight[:, :, offset], None, codes)
-            for offset in range(size)
-        ]
+    function, scale = ACTIVATIONS[model.config.activation].function, windows[0].question.scale
+    totals: list[Tensor] = [head.new_zeros(())] * len(slots)
+    for part, own in zip(windows, head.chunk(len(windows), dim=1), strict=True):
+        count = max(length - part.size + 1, 1)
+        images = []
+        for place, slot in enumerate(slots):
+            image = part.images.values[part.entries[text, place, slot]]
+            image = image if scale == 1.0 else image[:1] + scale * (image - image[:1])
+            images.append(image.view(-1, part.size, part.filters))
         for first in range(count):
-            z = layer.bias
-            for offset in range(size):
-                part = projected[offset][starts[first + offset] : starts[first + offset + 1]]
-                part = part if scale == 1.0 else part[:1] + scale * (part - part[:1])
-                z = z.unsqueeze(-2) + part  # one more axis for one more word
-            last = first + size - 1
+            z = part.bias
+            for offset in range(part.size):
+                z = z.unsqueeze(-2) + images[first + offset][:, offset]  # one more axis for one more word
+            last = first + part.size - 1
             totals[last] = totals[last] + function(z) @ own.T / count
     return totals

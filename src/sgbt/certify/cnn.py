@@ -12,14 +12,17 @@ from torch import Tensor
 from sgbt.bounds import ACTIVATIONS, Activation
 from sgbt.bounds.ibp import worst_logits
 from sgbt.certify.chain import chain_margins
-from sgbt.certify.feature_lines import FeatureLines, constant_above, fitted_max_lines, fixed_max_lines, mean_lines
-from sgbt.certify.lines import Relaxation, curvature_lines, planes, tangent_lines
+from sgbt.certify.feature_lines import FeatureLines, PeakLine, Peaks, mean_lines, reference_lines
+from sgbt.certify.lines import Box, Relaxation, curvature_lines, slope_range, tangent_lines
 from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.window_boxes import Windows, window_boxes
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
+
+REFERENCE_SHARES = (1.0, 0.25)
+"""The sizes of the reference boxes to which tier crown fits its slopes: the first alone, unless there is a budget."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,23 @@ class CNNReading:
         """The head's bias of (label - rival)."""
         return self.question.against_rivals(self.model.head.weight, self.model.head.bias)[1]
 
-    def carried(self, *menu: Sequence[FeatureLines]) -> list[SeparableBound]:
+    @cached_property
+    def peaks(self) -> list[Peaks]:
+        """The winning windows of every width, for max pooling."""
+        return [Peaks(self.phi, windows) for windows in self.windows]
+
+    @cached_property
+    def references(self) -> list[list[Box]]:
+        """The boxes to which tier crown fits its slopes: for some sizes, those of the windows of every width."""
+        fitted = self.question.fitted
+        if fitted is None:
+            return [[Box(each.clean, each.clean, each.clean) for each in self.windows]]
+        same = fitted is self.question
+        windows = self.windows if same else window_boxes(self.model, fitted, self.tables)
+        shares = REFERENCE_SHARES if self.question.budget is not None else REFERENCE_SHARES[:1]
+        return [[each.box.shrunk(share) for each in windows] for share in shares]
+
+    def through_windows(self, *menu: Sequence[FeatureLines]) -> list[SeparableBound]:
         """Linear features through the head: below where a weight is positive, above where it is negative."""
         constants, gains = [self.bias for _ in menu], None
         for number, (windows, head) in enumerate(zip(self.windows, self.heads, strict=True)):
@@ -60,25 +79,47 @@ class CNNReading:
             for place, features in enumerate(menu):
                 below, above = features[number].below, features[number].above
                 fixed = (up * below.offset.unsqueeze(1) + down * above.offset.unsqueeze(1)).sum(dim=-1)
-                slopes = up.unsqueeze(2) * below.slopes.unsqueeze(1) + down.unsqueeze(2) * above.slopes.unsqueeze(1)
-                constants[place] = constants[place] + fixed + torch.einsum("brwf,bwf->br", slopes, windows.box.clean)
+                if above.slopes is below.slopes:
+                    slopes = head.unsqueeze(2) * below.slopes.unsqueeze(1)
+                else:
+                    slopes = up.unsqueeze(2) * below.slopes.unsqueeze(1) + down.unsqueeze(2) * above.slopes.unsqueeze(1)
+                constants[place] = constants[place] + fixed + torch.einsum("brwf,bwf->br", slopes, windows.clean)
                 stacked.append(slopes)
-            part = windows.gains(self.question, torch.cat(stacked, dim=1))  # moves are read once for the whole menu
+            part = windows.gains(torch.cat(stacked, dim=1))  # moves are made once for the whole menu
             gains = part if gains is None else gains + part
         assert gains is not None
-        return [
-            SeparableBound(self.question, constant, gain)
-            for constant, gain in zip(constants, gains.chunk(len(menu), dim=1), strict=True)
-        ]
+        return self._separable(constants, gains)
+
+    def through_peaks(self, *menu: Sequence[tuple[PeakLine, PeakLine]]) -> list[SeparableBound]:
+        """The same for features that hang on one window each: max pooling."""
+        constants, gains = [self.bias for _ in menu], None
+        for number, (windows, head) in enumerate(zip(self.windows, self.heads, strict=True)):
+            by_window: dict[int, tuple[Tensor, list[Tensor]]] = {}
+            for place, features in enumerate(menu):
+                for peak, weight in zip(features[number], (head.clamp(min=0), head.clamp(max=0)), strict=True):
+                    slopes = weight * peak.line.slope.unsqueeze(1)
+                    value = (weight * peak.line.offset.unsqueeze(1) + slopes * peak.clean.unsqueeze(1)).sum(dim=-1)
+                    constants[place] = constants[place] + value
+                    unused = [torch.zeros_like(slopes)] * len(menu)
+                    _, stacked = by_window.setdefault(id(peak.window), (peak.window, unused))
+                    stacked[place] = stacked[place] + slopes
+            for window, stacked in by_window.values():
+                part = windows.gains_of_one(window, torch.cat(stacked, dim=1))
+                gains = part if gains is None else gains + part
+        assert gains is not None
+        return self._separable(constants, gains)
+
+    def _separable(self, constants: Sequence[Tensor], gains: Tensor) -> list[SeparableBound]:
+        parts = zip(constants, gains.chunk(len(constants), dim=1), strict=True)
+        return [SeparableBound(self.question, constant, gain) for constant, gain in parts]
 
     def interval(self) -> list[SeparableBound]:
         """Tier ibp, from the exact boxes of the windows: the only tier without first-order term."""
         activation, lengths = FUNCTIONS[self.model.config.activation], self.question.lengths
-        ends = [activation.range(windows.box.lower, windows.box.upper) for windows in self.windows]
-        box = (
-            self.model.pool_activated([low for low, _ in ends], lengths),
-            self.model.pool_activated([high for _, high in ends], lengths),
-        )
+        ends, pool = [windows.ends for windows in self.windows], self.model.pool
+        if not activation.monotone:
+            ends, pool = [activation.range(*pair) for pair in ends], self.model.pool_activated  # type: ignore[assignment]
+        box = pool([low for low, _ in ends], lengths), pool([high for _, high in ends], lengths)
         worst = worst_logits(box, self.model.head.weight, self.model.head.bias, self.question.labels)
         return [SeparableBound.flat(self.question, -worst.gather(1, self.question.rivals))]
 
@@ -92,11 +133,10 @@ class CNNReading:
         """
         constant, gains = self.bias, None
         for windows, head in zip(self.windows, self.heads, strict=True):
-            slopes = self.phi.range(windows.box.interval, order=1)
-            low, high = self._shares(windows, slopes.lower, slopes.upper)
+            low, high = self._shares(windows, *slope_range(self.phi, windows.box))
             middle, radius = ((high + low) / 2).unsqueeze(1), ((high - low) / 2).unsqueeze(1)
             head = head.unsqueeze(2)
-            part = windows.gains(self.question, head * middle, head.abs() * radius)
+            part = windows.gains(head * middle, head.abs() * radius)
             gains = part if gains is None else gains + part
         clean = [windows.box.clean for windows in self.windows]
         features = self.model.pool(clean, self.question.lengths).chunk(len(self.model.config.kernel_sizes), dim=1)
@@ -127,10 +167,12 @@ class CNNReading:
         where the head's weight is positive, with the constant that no window can exceed elsewhere.
         """
         if self.model.config.pooling == "mean":
-            return self.carried([mean_lines(self.phi, windows, relax) for windows in self.windows])
-        fixed = [fixed_max_lines(self.phi, windows, relax) for windows in self.windows]
-        lifted = [constant_above(lines, self.phi, windows) for lines, windows in zip(fixed, self.windows, strict=True)]
-        return self.carried(fixed, lifted)
+            return self.through_windows([mean_lines(self.phi, windows, relax) for windows in self.windows])
+        lines = [peaks.relaxed(relax) for peaks in self.peaks]
+        return self.through_peaks(lines, self._capped(lines))
+
+    def _capped(self, lines: Sequence[tuple[PeakLine, PeakLine]]) -> list[tuple[PeakLine, PeakLine]]:
+        return [(below, peaks.capped()) for peaks, (below, _) in zip(self.peaks, lines, strict=True)]
 
     def core(self) -> list[SeparableBound]:
         """Tier sgbt-core. ReLU has no curvature bound at its kink; there the interval tier stands in."""
@@ -141,16 +183,26 @@ class CNNReading:
         return self.second_order(tangent_lines)
 
     def fitted(self) -> list[SeparableBound]:
-        """Tier crown: lines fitted to the boxes."""
+        """Tier crown: lines with slopes fitted to the boxes of the reference, and exact offsets on the true boxes."""
         if self.model.config.pooling == "mean":
-            return self.second_order(planes)
-        lines = [fitted_max_lines(self.phi, windows, planes) for windows in self.windows]
-        lifted = [constant_above(line, self.phi, windows) for line, windows in zip(lines, self.windows, strict=True)]
-        return self.carried(lines, lifted)
+            return self.through_windows(
+                *(
+                    [
+                        mean_lines(self.phi, windows, reference_lines(box))
+                        for windows, box in zip(self.windows, boxes, strict=True)
+                    ]
+                    for boxes in self.references
+                )
+            )
+        menu = []
+        for boxes in self.references:
+            lines = [peaks.fitted(box) for peaks, box in zip(self.peaks, boxes, strict=True)]
+            menu += [lines, self._capped(lines)]
+        return self.through_peaks(*menu)
 
     def exact(self) -> list[SeparableBound]:
         """Tier exact, for mean pooling: the least margins themselves, by dynamic programming."""
-        return [SeparableBound.flat(self.question, chain_margins(self.model, self.question, self.tables))]
+        return [SeparableBound.flat(self.question, chain_margins(self.model, self.windows))]
 
 
 CNN_TIERS: dict[str, Callable[[CNNReading], list[SeparableBound]]] = {

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from sgbt.bounds import Activation
-from sgbt.certify.lines import Box, Line, Relaxation
+from sgbt.certify.lines import Box, Line, Relaxation, fitted_slopes, offsets
 from sgbt.certify.window_boxes import Windows
-from sgbt.models.activations import ACTIVATIONS as MODEL_ACTIVATIONS
+from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,102 +33,137 @@ class FeatureLines:
 def mean_lines(phi: Activation, windows: Windows, relax: Relaxation) -> FeatureLines:
     """Mean pooling: the mean of the windows' lines."""
     lines, real, counts = relax(phi, windows.box), windows.real, windows.counts
+    share = real / counts.unsqueeze(1).to(windows.bias.dtype)
 
     def averaged(line: Line) -> LinearFeature:
-        return LinearFeature(line.slope * real / counts.unsqueeze(1), (line.offset * real).sum(dim=1) / counts)
+        return LinearFeature(line.slope * share, (line.offset * share).sum(dim=1))
 
-    return FeatureLines(averaged(lines.below), averaged(lines.above))
+    below = averaged(lines.below)
+    if lines.above.slope is lines.below.slope:
+        return FeatureLines(below, LinearFeature(below.slopes, (lines.above.offset * share).sum(dim=1)))
+    return FeatureLines(below, averaged(lines.above))
 
 
-def fixed_max_lines(phi: Activation, windows: Windows, relax: Relaxation) -> FeatureLines:
-    """Max pooling, expanded at the window that wins in the text itself.
+@dataclass(frozen=True, eq=False)
+class PeakLine:
+    """A line in the pre-activation of one window of each filter: `window` [texts, filters], at the text `clean`."""
 
-    Let t be that window and a the slope there. Below, max_s phi(z_s) >= phi(z_t), whichever window wins. Above, window
-    t itself stays below its own line, and any other window s below phi(u_s) = (a z_t) + (phi(u_s) - a z_t), so the
-    offset phi(u_s) - min a z_t serves it: bound each window, then take the maximum. A local expansion of the winner
-    alone would be wrong, because another window may win elsewhere.
+    window: Tensor
+    clean: Tensor
+    line: Line
 
-    Window and slope depend on the text only, not on the substitutes: so a larger set never gives a higher bound.
+
+@dataclass(frozen=True, eq=False)
+class Peaks:
+    """Max pooling: lines below and above max_s phi(z_s) in one window t of each filter.
+
+    Window and slope may be any; they are chosen by the text alone, or by boxes of a reference, so that more substitutes
+    move offsets only: downwards below and upwards above.
     """
-    clean = windows.box.clean if _rises(phi) else phi(windows.box.clean)
-    winner = clean.masked_fill(~windows.real, -torch.inf).argmax(dim=1, keepdim=True)
-    own = _at(windows.box, winner)
-    lines = relax(phi, own)
-    others = _highest(phi, windows).scatter(1, winner, -torch.inf).amax(dim=1)
-    slope = lines.above.slope
-    least = torch.minimum(slope * own.lower, slope * own.upper)
-    offset = torch.maximum(lines.above.offset, others - least)
-    return FeatureLines(_lone(windows, winner, lines.below), _lone(windows, winner, Line(slope, offset)))
+
+    phi: Activation
+    windows: Windows
+
+    @cached_property
+    def winner(self) -> Tensor:
+        """The window that wins in the text itself, [texts, filters]."""
+        clean = self.windows.clean if self.rises else FUNCTIONS[self.phi.name].function(self.windows.clean)
+        return self.masked(clean).argmax(dim=1)
+
+    @property
+    def rises(self) -> bool:
+        """Whether the window with the largest pre-activation has the largest value."""
+        return FUNCTIONS[self.phi.name].monotone
+
+    @cached_property
+    def ceiling(self) -> Tensor:
+        """The highest value that any window can reach, [texts, filters]."""
+        return self._highest(self.windows.box.upper)
+
+    @cached_property
+    def floor(self) -> Tensor:
+        """The highest lower end of any window's pre-activation: some window is always there."""
+        return self.masked(self.windows.box.lower).amax(dim=1)
+
+    def masked(self, values: Tensor) -> Tensor:
+        """Minus infinity where there is no window."""
+        return values.masked_fill(~self.windows.real, -torch.inf)
+
+    def below(self, window: Tensor, slope: Tensor) -> PeakLine:
+        """The highest line of that slope below max_s phi(z_s), which is at least max(phi(z_t), phi(L)).
+
+        L is the highest lower end. With a slope that is not negative, max(phi(z_t), phi(L)) - slope z_t is least where
+        z_t >= L, so the window's box counts from L on. For a phi that also falls, the highest least value is one
+        more constant that the feature never goes below.
+        """
+        own, function = self.windows.box.gathered(window), FUNCTIONS[self.phi.name].function
+        if not self.rises:
+            offset = offsets(self.phi, slope, own.lower, own.upper)[0]
+            least = FUNCTIONS[self.phi.name].range(self.windows.box.lower, self.windows.box.upper)[0]
+            greatest = torch.maximum(slope * own.lower, slope * own.upper)
+            offset = torch.maximum(offset, self.masked(least).amax(dim=1) - greatest)
+            return PeakLine(window, own.clean, Line(slope, offset))
+        low = torch.minimum(self.floor, own.upper)
+        offset = offsets(self.phi, slope, low, own.upper)[0] + function(self.floor) - function(low)
+        return PeakLine(window, own.clean, Line(slope, offset))
+
+    def above(self, window: Tensor, slope: Tensor, offset: Tensor | None = None) -> PeakLine:
+        """The lowest line of that slope above max_s phi(z_s); `offset` is one that serves the window itself, if known.
+
+        Any other window s stays below phi(u_s) = slope z_t + (phi(u_s) - slope z_t), so the offset phi(u_s) - min slope
+        z_t serves it: bound each window, then take the maximum. A local expansion of the winner alone would be wrong,
+        because another window may win elsewhere.
+        """
+        own = self.windows.box.gathered(window)
+        if offset is None:
+            offset = offsets(self.phi, slope, own.lower, own.upper)[1]
+        others = self._highest(self.windows.box.upper.scatter(1, window.unsqueeze(1), -torch.inf))
+        least = torch.minimum(slope * own.lower, slope * own.upper)
+        return PeakLine(window, own.clean, Line(slope, torch.maximum(offset, others - least)))
+
+    def capped(self) -> PeakLine:
+        """Above, the constant that no window can exceed."""
+        return PeakLine(self.winner, self.ceiling, Line(torch.zeros_like(self.ceiling), self.ceiling))
+
+    def relaxed(self, relax: Relaxation) -> tuple[PeakLine, PeakLine]:
+        """Lines in the winner, with the slopes that a relaxation gives it and, above, its offset."""
+        lines = relax(self.phi, self.windows.box.gathered(self.winner))
+        return self.below(self.winner, lines.below.slope), self.above(
+            self.winner, lines.above.slope, lines.above.offset
+        )
+
+    def fitted(self, reference: Box) -> tuple[PeakLine, PeakLine]:
+        """Lines with windows and slopes fitted to reference boxes of all windows (CROWN).
+
+        Below: the window with the highest lower end, and the slope fitted to its box. Above, for a phi that only rises:
+        let t be the window with the highest upper end u and M the highest upper end of all others. Then max_s z_s <=
+        max(z_t, M) <= y(z_t), the chord of max(., M) over [l, u], and the slope is phi's on the range of y times
+        the chord's. For any other phi the slope fitted to that window.
+        """
+        ends = reference.lower, reference.upper
+        if not self.rises:
+            ends = FUNCTIONS[self.phi.name].range(*ends)
+        best, top = (self.masked(end).argmax(dim=1) for end in ends)
+        own, high = reference.gathered(best), reference.gathered(top)
+        below = self.below(best, fitted_slopes(self.phi, own).below)
+        if not self.rises:
+            return below, self.above(top, fitted_slopes(self.phi, high).above)
+        other = self.masked(reference.upper).scatter(1, top.unsqueeze(1), -torch.inf).amax(dim=1)
+        width = high.upper - high.lower
+        start = torch.minimum(torch.maximum(other, high.lower), high.upper)
+        share = torch.where(width > 0, (high.upper - start) / width.clamp(min=1e-300), torch.ones_like(width))
+        slope = fitted_slopes(self.phi, Box(start, high.upper, start)).above * share
+        return below, self.above(top, slope)
+
+    def _highest(self, upper: Tensor) -> Tensor:
+        """The greatest value of phi over real windows, from upper ends in which minus infinity means none."""
+        phi = FUNCTIONS[self.phi.name]
+        if self.rises:  # at minus infinity a rising phi has its least value, which raises no bound
+            return phi.function(self.masked(upper).amax(dim=1))
+        value = phi.range(torch.minimum(self.windows.box.lower, upper), upper)[1]
+        return self.masked(value.masked_fill(upper.isinf(), -torch.inf)).amax(dim=1)
 
 
-def fitted_max_lines(phi: Activation, windows: Windows, relax: Relaxation) -> FeatureLines:
-    """Max pooling, with windows and slopes fitted to the box.
-
-    Below: the line of the window with the highest lower end. Above, for a phi that only rises: let t be the window with
-    the highest upper end u and M the highest upper end of all others. Then max_s z_s <= max(z_t, M) <= y(z_t), the
-    chord of max(., M) over [l, u], and phi(y) lies below phi's line on the range of y. Where M <= l, y is z_t
-    itself; where M >= u, it is the constant M. For any other phi the constant max_s sup phi(z_s), unless one window
-    always wins.
-    """
-    box, real = windows.box, windows.real
-    low = box.lower.masked_fill(~real, -torch.inf)
-    if not _rises(phi):
-        low = MODEL_ACTIVATIONS[phi.name].range(box.lower, box.upper)[0].masked_fill(~real, -torch.inf)
-    best = low.argmax(dim=1, keepdim=True)
-    below = _lone(windows, best, relax(phi, _at(box, best)).below)
-    if not _rises(phi):
-        return FeatureLines(below, _above_any(phi, windows, relax))
-    high = box.upper.masked_fill(~real, -torch.inf)
-    top = high.argmax(dim=1, keepdim=True)
-    own = _at(box, top)
-    other = high.scatter(1, top, -torch.inf).amax(dim=1)
-    width = own.upper - own.lower
-    share = ((own.upper - other) / torch.where(width > 0, width, torch.ones_like(width))).clamp(0, 1)
-    share = torch.where(width > 0, share, torch.ones_like(width))  # y = floor + share (z - l), at least M and z
-    floor = torch.maximum(own.lower, torch.minimum(other, own.upper))
-    y = Box.around(floor + share * (own.clean - own.lower), floor, own.upper)
-    line = relax(phi, y).above
-    slope = line.slope * share
-    offset = line.offset + line.slope * (floor - share * own.lower)
-    return FeatureLines(below, _lone(windows, top, Line(slope, offset)))
-
-
-def constant_above(lines: FeatureLines, phi: Activation, windows: Windows) -> FeatureLines:
-    """The same lines below, and above the constant that no window can exceed."""
-    ceiling = _highest(phi, windows).amax(dim=1)
-    return replace(lines, above=LinearFeature(torch.zeros_like(lines.above.slopes), ceiling))
-
-
-def _above_any(phi: Activation, windows: Windows, relax: Relaxation) -> LinearFeature:
-    high = _highest(phi, windows)
-    top = high.argmax(dim=1, keepdim=True)
-    ceiling, other = high.amax(dim=1), high.scatter(1, top, -torch.inf).amax(dim=1)
-    own = _at(windows.box, top)
-    alone = phi.range(own.interval).lower >= other
-    line = relax(phi, own).above
-    chosen = Line(
-        torch.where(alone, line.slope, torch.zeros_like(line.slope)), torch.where(alone, line.offset, ceiling)
-    )
-    return _lone(windows, top, chosen)
-
-
-def _rises(phi: Activation) -> bool:
-    return MODEL_ACTIVATIONS[phi.name].monotone
-
-
-def _highest(phi: Activation, windows: Windows) -> Tensor:
-    """The greatest value of phi at each real window; minus infinity where there is no window."""
-    box, model_phi = windows.box, MODEL_ACTIVATIONS[phi.name]
-    return model_phi.range(box.lower, box.upper)[1].masked_fill(~windows.real, -torch.inf)
-
-
-def _at(box: Box, window: Tensor) -> Box:
-    """The box of one window per filter: [texts, filters]."""
-    lower, upper, clean = (end.gather(1, window).squeeze(1) for end in (box.lower, box.upper, box.clean))
-    return Box(lower, upper, clean)
-
-
-def _lone(windows: Windows, window: Tensor, line: Line) -> LinearFeature:
-    """A line in one window of each filter."""
-    slopes = torch.zeros_like(windows.box.clean).scatter(1, window, line.slope.unsqueeze(1))
-    return LinearFeature(slopes, line.offset)
+def reference_lines(reference: Box) -> Relaxation:
+    """Lines with slopes fitted to a reference box, and exact offsets."""
+    return lambda phi, box: fitted_slopes(phi, reference).on(phi, box)

@@ -35,6 +35,22 @@ class Box:
         """The box, widened by what rounding may have lost so that it contains the clean value."""
         return Box(torch.minimum(lower, clean), torch.maximum(upper, clean), clean)
 
+    def at(self, row: int) -> Box:
+        """One row of it."""
+        return Box(self.lower[row], self.upper[row], self.clean[row])
+
+    def gathered(self, row: Tensor) -> Box:
+        """One row for each text and column, [texts, columns], of boxes [texts, rows, columns]."""
+        index = row.unsqueeze(1)
+        return Box(*(end.gather(1, index).squeeze(1) for end in (self.lower, self.upper, self.clean)))
+
+    def shrunk(self, share: float) -> Box:
+        """The box drawn towards the clean value."""
+        if share == 1.0:
+            return self
+        clean = self.clean
+        return Box(clean + share * (self.lower - clean), clean + share * (self.upper - clean), clean)
+
     @property
     def interval(self) -> Interval:
         """The box as a checked value."""
@@ -71,14 +87,25 @@ Relaxation = Callable[[Activation, Box], Lines]
 
 def offsets(phi: Activation, slope: Tensor, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
     """The exact least and greatest value of phi(z) - slope z over [lower, upper]."""
-    points = [lower, upper]
-    points += [torch.maximum(torch.minimum(turn, upper), lower) for turn in _STATIONARY[phi.name](slope)]
     function = FUNCTIONS[phi.name].function
-    least = greatest = function(lower) - slope * lower
-    for point in points[1:]:
-        value = function(point) - slope * point
-        least, greatest = torch.minimum(least, value), torch.maximum(greatest, value)
+    ends = [function(end) - slope * end for end in (lower, upper)]
+    least, greatest = torch.minimum(*ends), torch.maximum(*ends)
+    for turn, value in _STATIONARY[phi.name](slope):
+        inside = (lower < turn) & (turn < upper)
+        reached = value - slope * turn
+        least = torch.where(inside & (reached < least), reached, least)
+        greatest = torch.where(inside & (reached > greatest), reached, greatest)
     return least, greatest
+
+
+def slope_range(phi: Activation, box: Box) -> tuple[Tensor, Tensor]:
+    """The exact range of phi' over a box. Of tanh it is 1 - tanh^2, even and falling away from its peak 1 at 0."""
+    if phi.name != "tanh":
+        slopes = phi.range(box.interval, order=1)
+        return slopes.lower, slopes.upper
+    ends = [1 - end.tanh().square_() for end in (box.lower, box.upper)]
+    peak = (box.lower <= 0) & (box.upper >= 0)
+    return torch.minimum(*ends), torch.maximum(*ends).masked_fill_(peak, 1.0)
 
 
 def tangent_lines(phi: Activation, box: Box) -> Lines:
@@ -103,64 +130,85 @@ def curvature_lines(phi: Activation, box: Box) -> Lines:
     return Lines(Line(slope, centre - spread), Line(slope, centre + spread))
 
 
-def planes(phi: Activation, box: Box) -> Lines:
-    """Lines fitted to the box (CROWN, Zhang et al. 2018): of some candidate slopes, the one closest in the middle.
+@dataclass(frozen=True, slots=True, eq=False)
+class Slopes:
+    """The slopes of a line below an activation and of one above it."""
 
-    Candidates are the chord, the tangents at the middle and at both ends, and the tangent at the clean value.
+    below: Tensor
+    above: Tensor
+
+    def on(self, phi: Activation, box: Box) -> Lines:
+        """The lines of these slopes that touch phi on a box."""
+        least, greatest = offsets(phi, self.below, box.lower, box.upper)
+        if self.above is not self.below:
+            greatest = offsets(phi, self.above, box.lower, box.upper)[1]
+        return Lines(Line(self.below, least), Line(self.above, greatest))
+
+
+def fitted_slopes(phi: Activation, box: Box) -> Slopes:
+    """The slopes of lines fitted to a box (CROWN, Zhang et al. 2018): of a few, those closest in the middle.
+
+    Candidates are the chord and the tangents at the middle and at both ends.
     """
+    function = FUNCTIONS[phi.name].function
     middle, width = (box.lower + box.upper) / 2, box.upper - box.lower
     narrow = width <= 1e-6
-    chord = (phi(box.upper) - phi(box.lower)) / torch.where(narrow, torch.ones_like(width), width)
-    tangents = [phi(point, order=1) for point in (middle, box.lower, box.upper, box.clean)]
-    best: Lines | None = None
-    for slope in (torch.where(narrow, tangents[-1], chord), *tangents):
+    chord = (function(box.upper) - function(box.lower)) / torch.where(narrow, torch.ones_like(width), width)
+    tangents = [phi(point, order=1) for point in (middle, box.lower, box.upper)]
+    best: Slopes | None = None
+    for slope in (torch.where(narrow, tangents[0], chord), *tangents):
         least, greatest = offsets(phi, slope, box.lower, box.upper)
-        below, above = Line(slope, least), Line(slope, greatest)
-        if best is not None:
-            below = _chosen(below.at(middle) > best.below.at(middle) + TIE, below, best.below)
-            above = _chosen(above.at(middle) < best.above.at(middle) - TIE, above, best.above)
-        best = Lines(below, above)
+        low, high = slope * middle + least, slope * middle + greatest
+        if best is None:
+            best, lowest, highest = Slopes(slope, slope), low, high
+            continue
+        below, above = low > lowest + TIE, high < highest - TIE
+        best = Slopes(torch.where(below, slope, best.below), torch.where(above, slope, best.above))
+        lowest, highest = torch.where(below, low, lowest), torch.where(above, high, highest)
     assert best is not None
     return best
 
 
-def _chosen(better: Tensor, new: Line, old: Line) -> Line:
-    return Line(torch.where(better, new.slope, old.slope), torch.where(better, new.offset, old.offset))
+# Where phi'(z) = slope, and phi there. A point that rounding moves a little changes phi(z) - slope z to second order
+# only, because it is stationary there; where phi' never takes the slope, a point at infinity or any other that phi has.
+
+Points = tuple[tuple[Tensor, Tensor], ...]
 
 
-# Where phi'(z) = slope. A point that rounding moves a little changes phi(z) - slope z to second order only, because
-# it is stationary there; a slope that phi' never takes yields any point, which is harmless among the candidates.
-
-
-def _tanh_turns(slope: Tensor) -> tuple[Tensor, ...]:
+def _tanh_turns(slope: Tensor) -> Points:
     """1 - tanh(z)^2 = slope."""
-    turn = (1 - slope).clamp(0, 1).sqrt().atanh()
-    return turn, -turn
+    value = (1 - slope).clamp(0, 1).sqrt()
+    turn = value.atanh()
+    return (turn, value), (-turn, -value)
 
 
-def _sigmoid_turns(slope: Tensor) -> tuple[Tensor, ...]:
+def _sigmoid_turns(slope: Tensor) -> Points:
     """sigma (1 - sigma) = slope, so sigma = (1 +- sqrt(1 - 4 slope)) / 2."""
-    turn = 2 * (1 - 4 * slope).clamp(0, 1).sqrt().atanh()
-    return turn, -turn
+    root = (1 - 4 * slope).clamp(0, 1).sqrt()
+    turn = 2 * root.atanh()
+    return (turn, (1 + root) / 2), (-turn, (1 - root) / 2)
 
 
-def _softplus_turns(slope: Tensor) -> tuple[Tensor, ...]:
+def _softplus_turns(slope: Tensor) -> Points:
     """sigma = slope."""
-    return (slope.clamp(0, 1).logit(),)
+    turn = slope.clamp(0, 1).logit()
+    return ((turn, FUNCTIONS["softplus"].function(turn)),)
 
 
-def _relu_turns(slope: Tensor) -> tuple[Tensor, ...]:
+def _relu_turns(slope: Tensor) -> Points:
     """The kink."""
-    return (torch.zeros_like(slope),)
+    kink = torch.zeros_like(slope)
+    return ((kink, kink),)
 
 
-def _gelu_turns(slope: Tensor) -> tuple[Tensor, ...]:
+def _gelu_turns(slope: Tensor) -> Points:
     """gelu' falls to -sqrt 2, rises to sqrt 2 and falls again: one bisection on each stretch. Beyond 9 it is flat."""
     turn, far = math.sqrt(2), 9.0
-    return tuple(
+    points = (
         _bisected(ACTIVATIONS["gelu"], slope, start, stop)
         for start, stop in ((-turn, -far), (-turn, turn), (far, turn))
     )
+    return tuple((point, FUNCTIONS["gelu"].function(point)) for point in points)
 
 
 def _bisected(phi: Activation, slope: Tensor, rising_from: float, rising_to: float) -> Tensor:
@@ -173,7 +221,7 @@ def _bisected(phi: Activation, slope: Tensor, rising_from: float, rising_to: flo
     return (small + large) / 2
 
 
-_STATIONARY: dict[str, Callable[[Tensor], tuple[Tensor, ...]]] = {
+_STATIONARY: dict[str, Callable[[Tensor], Points]] = {
     "tanh": _tanh_turns,
     "sigmoid": _sigmoid_turns,
     "softplus": _softplus_turns,

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.bounds.ibp import Pair, extremes_over_choices, scaled_by_gate
+from sgbt.bounds.ibp import Pair, scaled_by_gate
 from sgbt.certify.lines import Box
 from sgbt.certify.question import Question
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import BiLSTM
 from sgbt.models.bilstm import reversed_within
-from sgbt.models.worst_case import WordSets
 
 BUDGET_IN_BOXES = 4
 """Boxes take a limit on replaced words into account up to this many; each costs one more pass over the text."""
@@ -26,19 +25,30 @@ class Steps:
     """Both directions side by side, each in its reading order: tensors are [steps, directions, texts, numbers].
 
     `gates` are pre-activations in torch's order i, f, g, o; `before` and `after` the cell state that a step finds and
-    leaves; `hidden` what it gives. `entering` is what the words of the text itself add to the gates, biases included.
+    leaves; `hidden` what it gives. `words` is what a word adds to the gates, biases included: the text's own, and the
+    ends over its substitutes.
     """
 
     gates: Box
     before: Box
     after: Box
     hidden: Box
-    entering: Tensor
+    words: Box
     recurrent: Tensor
     moves: tuple[Tensor, Tensor]
     """What each swap adds to the gates of the step that reads it, [swaps, 4 hidden] for each direction."""
     steps: tuple[Tensor, Tensor]
     """The step at which each direction reads the swapped word, [swaps]."""
+
+    def at(self, step: int) -> Steps:
+        """The boxes of one step."""
+        gates, before, after, hidden = (box.at(step) for box in (self.gates, self.before, self.after, self.hidden))
+        return replace(self, gates=gates, before=before, after=after, hidden=hidden)
+
+    @property
+    def entering(self) -> Tensor:
+        """What the words of the text itself add to the gates."""
+        return self.words.clean
 
     @cached_property
     def size(self) -> int:
@@ -66,20 +76,19 @@ class Steps:
 def lstm_boxes(model: BiLSTM, question: Question, tables: WordTables) -> Steps:
     """Run a BiLSTM, in float64, on the texts themselves and on the boxes of all that they may become."""
     lengths, swaps = question.lengths.clamp(min=1), question.swaps
-    sets = WordSets.of(model.embedding.encode(question.ids), question.allowed)
-    chosen = sets.places[swaps.text, swaps.place]
-    original, swapped = sets.choices[chosen, 0], sets.choices[chosen, swaps.slot]
+    placed = tables.place(model, question)
+    chosen = placed.words.choices[placed.places[swaps.text, swaps.place]]
+    swapped = chosen.gather(1, swaps.slot.unsqueeze(1)).squeeze(1)
     ends: list[list[Tensor]] = [[], [], []]
     moves = []
     for backwards, lstm in enumerate((model.forwards, model.backwards)):
         bias = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
-        added = tables.project(model, str(backwards), lstm.get_parameter("weight_ih_l0"), bias, sets.words)
-        moves.append(question.scale * (added.index_select(0, swapped) - added.index_select(0, original)))
-        own = added[sets.choices[:, 0]]
-        low, high = extremes_over_choices(added, sets.choices, sets.allowed, epsilon=question.scale)
-        for kept, end in zip(ends, (own, low, high), strict=True):
-            placed = F.embedding(sets.places, end)
-            kept.append(reversed_within(placed, lengths) if backwards else placed)
+        images = placed.images(str(backwards), lstm.get_parameter("weight_ih_l0"), bias)
+        moved = images.values.index_select(0, swapped) - images.values.index_select(0, chosen[:, 0])
+        moves.append(moved if question.scale == 1.0 else moved.mul_(question.scale))
+        for kept, entry in zip(ends, (images.own, images.low, images.high), strict=True):
+            there = F.embedding(entry[placed.places], images.values)
+            kept.append(reversed_within(there, lengths) if backwards else there)
     own, low, high = (torch.stack(pair).permute(2, 0, 1, 3) for pair in ends)
     recurrent = torch.stack([lstm.get_parameter("weight_hh_l0") for lstm in (model.forwards, model.backwards)])
     clean = _run((own, own), (own, own), recurrent, budget=None)
@@ -89,7 +98,18 @@ def lstm_boxes(model: BiLSTM, question: Question, tables: WordTables) -> Steps:
     )
     ahead = swaps.place
     behind = lengths[swaps.text] - 1 - swaps.place
-    return Steps(gates, before, after, hidden, own, recurrent, (moves[0], moves[1]), (ahead, behind))
+    return Steps(gates, before, after, hidden, Box(low, high, own), recurrent, (moves[0], moves[1]), (ahead, behind))
+
+
+def shrunk_boxes(steps: Steps, share: float) -> Steps:
+    """The boxes when words move only by a share of what they may."""
+    if share == 1.0:
+        return steps
+    clean = (steps.gates.clean, steps.before.clean, steps.after.clean, steps.hidden.clean)
+    ends = steps.words.shrunk(share)
+    runs = _run((ends.clean, ends.clean), (ends.lower, ends.upper), steps.recurrent, budget=None)
+    gates, before, after, hidden = (Box.around(exact, *pair) for exact, pair in zip(clean, runs, strict=True))
+    return replace(steps, gates=gates, before=before, after=after, hidden=hidden)
 
 
 def _run(own: Pair, entering: Pair, recurrent: Tensor, *, budget: int | None) -> list[Pair]:

@@ -3,17 +3,22 @@
 A product x y over a box is at least each of McCormick's planes x_l y + y_l x - x_l y_l and x_u y + y_u x - x_u y_u,
 and at most x_u y + y_l x - x_u y_l and x_l y + y_u x - x_l y_u. Its factors sigma(z), tanh(z) are then replaced by
 lines in z, the one below where they count positively and the one above where they count negatively.
+
+Slopes are fitted to a reference box around the text that does not depend on its substitutes; offsets are exact on the
+true box: x y - a x - b y takes its extremes over a box at the corners. So a larger set of substitutes moves offsets
+only, and never gives a higher bound.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from sgbt.bounds import SIGMOID, TANH, Activation
-from sgbt.certify.lines import TIE, Box, Line, Lines, planes
+from sgbt.certify.lines import TIE, Box, Line, Lines, fitted_slopes
 from sgbt.certify.lstm_boxes import Steps
 
 
@@ -30,6 +35,9 @@ class Plane:
         return Plane(self.first[step], self.second[step], self.offset[step])
 
 
+_NAMES = ("first", "second", "offset")
+
+
 @dataclass(frozen=True, eq=False)
 class Planes:
     """A plane below a function of two numbers and one above it."""
@@ -40,6 +48,15 @@ class Planes:
     def at(self, step: int) -> Planes:
         """The planes of one step."""
         return Planes(self.below.at(step), self.above.at(step))
+
+    @staticmethod
+    def beside(parts: Sequence[Planes]) -> Planes:
+        """Planes of several batches of texts as one; texts are the last axis but one."""
+        sides = []
+        for side in ("below", "above"):
+            planes = [getattr(part, side) for part in parts]
+            sides.append(Plane(*(torch.cat([getattr(plane, name) for plane in planes], dim=-2) for name in _NAMES)))
+        return Planes(*sides)
 
     def chosen(self, weight: Tensor) -> Plane:
         """For weights [directions, texts, rivals, hidden]: the plane below where positive, else the one above."""
@@ -53,50 +70,50 @@ class Planes:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """One factor of a product: its values between `low` and `high`, `clean` at the text itself, and lines in z."""
+    """One factor of a product: values between `low` and `high` on the true box, `around` on the reference box.
+
+    `lines` in z have the slopes of the reference box and the offsets of the true one.
+    """
 
     low: Tensor
     high: Tensor
-    clean: Tensor
+    around: Box
     lines: Lines
 
     @staticmethod
-    def of(phi: Activation | None, box: Box) -> Factor:
+    def of(phi: Activation | None, box: Box, reference: Box) -> Factor:
         """phi(z) for z in a box; None is z itself."""
         if phi is None:
             itself = Line(torch.ones_like(box.clean), torch.zeros_like(box.clean))
-            return Factor(box.lower, box.upper, box.clean, Lines(itself, itself))
-        low, high, clean = ((z.tanh() if phi is TANH else z.sigmoid()) for z in (box.lower, box.upper, box.clean))
-        return Factor(low, high, clean, planes(phi, box))
+            return Factor(box.lower, box.upper, reference, Lines(itself, itself))
+        function = torch.tanh if phi is TANH else torch.sigmoid
+        around = Box(function(reference.lower), function(reference.upper), function(reference.clean))
+        lines = fitted_slopes(phi, reference).on(phi, box)
+        return Factor(function(box.lower), function(box.upper), around, lines)
 
 
 def product_planes(x: Factor, y: Factor) -> Planes:
     """Planes in the arguments of both factors; of McCormick's two, the one that is closer at the text itself."""
-    below = _closer(_mccormick(x.low, y.low, x, y), _mccormick(x.high, y.high, x, y), x.clean, y.clean, highest=True)
-    above = _closer(_mccormick(x.high, y.low, x, y), _mccormick(x.low, y.high, x, y), x.clean, y.clean, highest=False)
-    return Planes(_composed(below, x, y, below=True), _composed(above, x, y, below=False))
+    return Planes(_side(x, y, below=True), _side(x, y, below=False))
 
 
-def _mccormick(at_x: Tensor, at_y: Tensor, x: Factor, y: Factor) -> Plane:
-    """at_y x + at_x y - at_x at_y."""
-    return Plane(at_y, at_x, -at_x * at_y)
+def _side(x: Factor, y: Factor, *, below: bool) -> Plane:
+    """The plane a x + b y + offset on one side of x y, in the arguments of x and y.
 
-
-def _closer(one: Plane, other: Plane, x: Tensor, y: Tensor, *, highest: bool) -> Plane:
-    values = [plane.first * x + plane.second * y + plane.offset for plane in (one, other)]
-    first = values[0] >= values[1] - TIE if highest else values[0] <= values[1] + TIE
-    return Plane(
-        torch.where(first, one.first, other.first),
-        torch.where(first, one.second, other.second),
-        torch.where(first, one.offset, other.offset),
-    )
-
-
-def _composed(plane: Plane, x: Factor, y: Factor, *, below: bool) -> Plane:
-    """The plane in the factors' arguments: each factor replaced by its line on the side that keeps the bound."""
-    first, from_x = _through(plane.first, x.lines, below=below)
-    second, from_y = _through(plane.second, y.lines, below=below)
-    return Plane(first, second, plane.offset + from_x + from_y)
+    McCormick's plane through the corner (x0, y0) of the reference box has a = y0 and b = x0, and differs from the
+    product at the text itself by (x - x0) (y - y0).
+    """
+    ends = (y.around.lower, y.around.upper) if below else (y.around.upper, y.around.lower)
+    corners = tuple(zip((x.around.lower, x.around.upper), ends, strict=True))
+    away = [((x.around.clean - at_x) * (y.around.clean - at_y)).abs() for at_x, at_y in corners]
+    first = away[0] <= away[1] + TIE
+    a, b = (torch.where(first, corners[0][axis], corners[1][axis]) for axis in (1, 0))
+    values = [at_x * at_y - a * at_x - b * at_y for at_x in (x.low, x.high) for at_y in (y.low, y.high)]
+    pick = torch.minimum if below else torch.maximum
+    offset = pick(pick(values[0], values[1]), pick(values[2], values[3]))
+    by_x, from_x = _through(a, x.lines, below=below)
+    by_y, from_y = _through(b, y.lines, below=below)
+    return Plane(by_x, by_y, offset + from_x + from_y)
 
 
 def _through(weight: Tensor, lines: Lines, *, below: bool) -> tuple[Tensor, Tensor]:
@@ -106,19 +123,23 @@ def _through(weight: Tensor, lines: Lines, *, below: bool) -> tuple[Tensor, Tens
     return weight * slope, weight * offset
 
 
-def output_planes(gates: Box, after: Box) -> Planes:
+def output_planes(gates: Box, after: Box, around: Steps) -> Planes:
     """h = sigma(o) tanh(C) between planes in (o, C)."""
-    return product_planes(Factor.of(SIGMOID, _gate(gates, 3)), Factor.of(TANH, after))
+    return product_planes(_gate_factor(3, gates, around), Factor.of(TANH, after, around.after))
 
 
-def kept_planes(gates: Box, before: Box) -> Planes:
+def kept_planes(gates: Box, before: Box, around: Steps) -> Planes:
     """sigma(f) c between planes in (f, c)."""
-    return product_planes(Factor.of(SIGMOID, _gate(gates, 1)), Factor.of(None, before))
+    return product_planes(_gate_factor(1, gates, around), Factor.of(None, before, around.before))
 
 
-def added_planes(gates: Box) -> Planes:
+def added_planes(gates: Box, around: Steps) -> Planes:
     """sigma(i) tanh(g) between planes in (i, g)."""
-    return product_planes(Factor.of(SIGMOID, _gate(gates, 0)), Factor.of(TANH, _gate(gates, 2)))
+    return product_planes(_gate_factor(0, gates, around), _gate_factor(2, gates, around))
+
+
+def _gate_factor(number: int, gates: Box, around: Steps) -> Factor:
+    return Factor.of(TANH if number == 2 else SIGMOID, _gate(gates, number), _gate(around.gates, number))
 
 
 def _gate(gates: Box, number: int) -> Box:
@@ -126,15 +147,18 @@ def _gate(gates: Box, number: int) -> Box:
     return Box(lower, upper, clean)
 
 
-def carried_planes(steps: Steps, injected: Tensor) -> tuple[Tensor, Tensor]:
-    """A linear lower bound of the margins (without the head's bias) in what words add to the gates.
+def carried_planes(steps: Steps, references: Sequence[Steps], injected: Tensor) -> tuple[Tensor, Tensor]:
+    """Linear lower bounds of the margins (without the head's bias) in what words add to the gates, by each reference.
 
-    Returns its offset [texts, rivals] and its coefficients [steps, directions, texts, rivals, 4 hidden]. From the last
-    step to the first, h is replaced by a plane in (o, C), C by planes in (f, c) and (i, g), on the side that the sign
-    of its coefficient asks for; the gates' recurrent part turns into coefficients of the previous h.
+    Returns offsets [texts, rivals] and coefficients [steps, directions, texts, rivals, 4 hidden], where the texts of
+    the first reference are followed by those of the next. From the last step to the first, h is replaced by a plane in
+    (o, C), C by planes in (f, c) and (i, g), on the side that the sign of its coefficient asks for; the gates'
+    recurrent part turns into coefficients of the previous h.
     """
-    output, kept = output_planes(steps.gates, steps.after), kept_planes(steps.gates, steps.before)
-    added = added_planes(steps.gates)
+    output = Planes.beside([output_planes(steps.gates, steps.after, around) for around in references])
+    kept = Planes.beside([kept_planes(steps.gates, steps.before, around) for around in references])
+    added = Planes.beside([added_planes(steps.gates, around) for around in references])
+    injected = injected.repeat(1, 1, len(references), 1, 1)
     p_flow, q = torch.zeros_like(injected[0]), torch.zeros_like(injected[0])
     offset = torch.zeros_like(injected[0, 0, :, :, 0])
     coefficients = []

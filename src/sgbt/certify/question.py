@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -40,6 +42,13 @@ class Question:
     real words. Padding holds padding only, whatever it was given as. `budget` limits how many words of a text are
     replaced at once; None is any number. A `scale` below one moves every substitute's vector towards the word's own: no
     adversary does that, but it shows how a tier fares as perturbations grow.
+
+    Where every position's words are those of a row of one `SubstitutionIndex`, `rows` [texts, words] tells which: what
+    depends on a word alone is then found once for many questions.
+
+    `reference` is a question about the same texts to whose boxes tiers fit their slopes; "itself" is this one without
+    its budget. All slopes are sound. A reference that stays the same is what makes bounds monotone: one substitute
+    more then moves offsets only, and never raises a bound. Without one, slopes are those at the text itself.
     """
 
     ids: Tensor
@@ -49,6 +58,8 @@ class Question:
     classes: int
     budget: int | None = None
     scale: float = 1.0
+    rows: Tensor | None = None
+    reference: Question | Literal["itself"] | None = None
 
     @staticmethod
     def of(
@@ -59,6 +70,8 @@ class Question:
         classes: int,
         budget: int | None = None,
         scale: float = 1.0,
+        rows: Tensor | None = None,
+        reference: Question | Literal["itself"] | None = None,
     ) -> Question:
         """The question about a batch; what is not a real word becomes padding without substitutes."""
         ids, allowed = substitutions.ids, substitutions.allowed
@@ -81,6 +94,8 @@ class Question:
             classes,
             budget,
             scale,
+            None if rows is None else rows.masked_fill(~mask, PADDING),
+            reference,
         )
 
     def __len__(self) -> int:
@@ -88,16 +103,36 @@ class Question:
 
     def to(self, device: torch.device | str) -> Question:
         """The same question on another device."""
-        ids, allowed, mask, labels = (each.to(device) for each in (self.ids, self.allowed, self.mask, self.labels))
-        return Question(ids, allowed, mask, labels, self.classes, self.budget, self.scale)
+        return self._changed(
+            lambda words: words.to(device), self.labels.to(device), lambda question: question.to(device)
+        )
 
     def take(self, rows: Tensor) -> Question:
         """The same question about some of the texts, without the padding that only the others needed."""
         longest = max(int(self.mask[rows].sum(dim=1).max()), 1) if len(rows) else 1
-        ids, allowed = self.ids[rows, :longest], self.allowed[rows, :longest]
-        return Question(
-            ids, allowed, self.mask[rows, :longest], self.labels[rows], self.classes, self.budget, self.scale
+        return self._changed(
+            lambda words: words[rows, :longest], self.labels[rows], lambda question: question.take(rows)
         )
+
+    def _changed(
+        self, words: Callable[[Tensor], Tensor], labels: Tensor, reference: Callable[[Question], Question]
+    ) -> Question:
+        return replace(
+            self,
+            ids=words(self.ids),
+            allowed=words(self.allowed),
+            mask=words(self.mask),
+            labels=labels,
+            rows=None if self.rows is None else words(self.rows),
+            reference=reference(self.reference) if isinstance(self.reference, Question) else self.reference,
+        )
+
+    @cached_property
+    def fitted(self) -> Question | None:
+        """The question to whose boxes slopes are fitted, if there is one."""
+        if self.reference == "itself":
+            return self if self.budget is None else replace(self, budget=None)
+        return self.reference
 
     @cached_property
     def lengths(self) -> Tensor:

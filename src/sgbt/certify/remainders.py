@@ -15,7 +15,7 @@ from sgbt.bounds.ibp import Pair
 from sgbt.certify.lines import Box, offsets
 from sgbt.certify.lstm_boxes import Steps
 
-CHUNK = 1 << 17
+CHUNK = 1 << 13
 
 
 def taylor_remainders(steps: Steps) -> tuple[Pair, Pair]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,8 @@ from sgbt.files import disk_errors, make_folder, whole_lines
 
 BEGIN = b'{"index": '
 """How every row begins."""
+
+SYNC_SECONDS = 1.0
 
 
 def read_rows(path: str | Path) -> list[Certificate]:
@@ -30,13 +33,15 @@ class RowFile:
     """A file of certificates that grows; use it as a context manager.
 
     Opening it removes a last line that a kill cut off, and holds the file so that no other process appends meanwhile.
-    Rows reach the disk before `append` returns.
+    Rows are the system's before `append` returns, so a kill loses none; they reach the disk within about a second,
+    so a power cut loses at most what is soon decided again.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.rows: dict[int, Certificate] = {}
         self._stream: IO[bytes] | None = None
+        self._synced = time.monotonic()
 
     def __enter__(self) -> RowFile:
         make_folder(self.path.parent)
@@ -73,7 +78,10 @@ class RowFile:
         if self._stream is not None:
             stream, self._stream = self._stream, None
             with disk_errors(self.path):  # what could not be written is tried again
-                stream.close()
+                try:
+                    os.fsync(stream.fileno())
+                finally:
+                    stream.close()
 
     def append(self, certificates: Iterable[Certificate]) -> None:
         """Add certificates of texts that have none yet."""
@@ -86,7 +94,9 @@ class RowFile:
         with disk_errors(self.path):
             self._stream.write(lines.encode())
             self._stream.flush()
-            os.fsync(self._stream.fileno())
+            if time.monotonic() - self._synced > SYNC_SECONDS:
+                os.fsync(self._stream.fileno())
+                self._synced = time.monotonic()
         self.rows |= {row.index: row for row in fresh}
 
     def check(self, **wanted: object) -> None:

@@ -18,7 +18,8 @@ from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
-from sgbt.models import AnyModel, BiLSTM, TextCNN, TwoChannel, worst_case_logits
+from sgbt.models import AnyModel, BiLSTM, LinearBag, TextCNN, TwoChannel, worst_case_logits
+from sgbt.models.bag_worst_case import worst_by_word
 
 TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown", "full", "exact")
 """Every tier there is, in the order in which they are tried.
@@ -39,10 +40,19 @@ class OtherReading:
     question: Question
 
     def bounds(self) -> list[SeparableBound]:
-        """The bound of `worst_case_logits`, exact for models in which words add up."""
+        """The bound of `worst_case_logits`, exact for models in which words add up, and the same word by word.
+
+        The latter is exact within any budget for texts without ambiguous words.
+        """
         ask = self.question
         worst = worst_case_logits(self.model, ask.ids, ask.allowed, ask.mask, ask.labels, epsilon=ask.scale)
-        return [SeparableBound.flat(ask, -worst.gather(1, ask.rivals))]
+        found = [SeparableBound.flat(ask, -worst.gather(1, ask.rivals))]
+        if isinstance(self.model, LinearBag) and ask.scale == 1.0:
+            words = worst_by_word(self.model, ask.ids, ask.allowed, ask.mask, ask.labels)
+            swaps = ask.swaps
+            gains = words.gains[swaps.text, swaps.place, swaps.slot].gather(1, ask.rivals[swaps.text])
+            found.append(SeparableBound(ask, -words.fixed.gather(1, ask.rivals), -gains))
+        return found
 
 
 Reading = CNNReading | BiLSTMReading | OtherReading
@@ -83,7 +93,7 @@ def margin_bounds(tier: str, model: AnyModel, question: Question) -> Tensor:
     `model` is in float64 (`in_float64`); rivals are the classes other than the label (`question.rivals`).
     """
     check_tiers((tier,))
-    return lowest_of(bounds_of(tier, readings_of(model, question, WordTables(limit=0))))
+    return lowest_of(bounds_of(tier, readings_of(model, question, WordTables())))
 
 
 def lowest_of(bounds: Sequence[SeparableBound]) -> Tensor:

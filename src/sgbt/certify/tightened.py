@@ -3,7 +3,7 @@
 Interval propagation forgets how coordinates move together, and forgets more at every step. Here each step's gates, and
 the cell state that it leaves, are bounded like a margin: as linear functions of the earlier states, carried back to
 the words through the planes of the earlier steps, with the exact minimum over each word's substitutes. The result is
-intersected with the interval box; both hold, so both at once hold. The planes of a step are then fitted to its
+intersected with the interval box; both hold, so both at once hold. The planes of a step then have offsets from its
 tightened box, so what is gained early is gained again at every later step.
 
 Carrying back over all steps costs the square of the length. After `lookback` steps the earlier states' boxes are used
@@ -25,14 +25,18 @@ from sgbt.certify.question import Question
 LOOKBACK = 16
 
 
-def tightened(steps: Steps, question: Question, *, lookback: int = LOOKBACK) -> Steps:
-    """The same steps with boxes that are nowhere wider."""
-    return _Tightening(steps, question, lookback).run()
+def tightened(steps: Steps, reference: Steps | None, question: Question, *, lookback: int = LOOKBACK) -> Steps:
+    """The same steps with boxes that are nowhere wider; the planes have slopes fitted to the reference boxes.
+
+    Without a reference they are fitted to the tightened boxes themselves.
+    """
+    return _Tightening(steps, reference, question, lookback).run()
 
 
 @dataclass
 class _Tightening:
     steps: Steps
+    reference: Steps | None
     question: Question
     lookback: int
     output: list[Planes] = field(default_factory=list)
@@ -44,23 +48,25 @@ class _Tightening:
 
     def run(self) -> Steps:
         self.words = _choices(self.steps, self.question)
-        before = _at(self.steps.before, 0)
+        before = self.steps.before.at(0)
         befores = []
         for step in range(self.steps.entering.shape[0]):
             befores.append(before)
             gates = self._gates(step)
             self.gates.append(gates)
-            self.kept.append(kept_planes(gates, before))
-            self.added.append(added_planes(gates))
+            around = self._around(step, gates, before, before)  # what comes after is not known yet
+            self.kept.append(kept_planes(gates, before, around))
+            self.added.append(added_planes(gates, around))
             cell = cell_box((gates.lower, gates.upper), (before.lower, before.upper))
-            after = _meet(_at(self.steps.after, step), *cell[0])
+            after = _meet(self.steps.after.at(step), *cell[0])
             after = _meet(after, *self._ends(step, None, _units(after)))
             self.after.append(after)
-            self.output.append(output_planes(gates, after))
+            around = self._around(step, gates, before, after)
+            self.output.append(output_planes(gates, after, around))
             opened = [end.chunk(4, dim=-1)[3].sigmoid() for end in (gates.lower, gates.upper)]
             squashed = after.lower.tanh(), after.upper.tanh()
             corners = torch.stack([gate * value for gate in opened for value in squashed])
-            self.hidden.append(_meet(_at(self.steps.hidden, step), corners.amin(dim=0), corners.amax(dim=0)))
+            self.hidden.append(_meet(self.steps.hidden.at(step), corners.amin(dim=0), corners.amax(dim=0)))
             before = after
         return replace(
             self.steps,
@@ -70,9 +76,15 @@ class _Tightening:
             hidden=_stacked(self.hidden),
         )
 
+    def _around(self, step: int, gates: Box, before: Box, after: Box) -> Steps:
+        """What the planes of a step are fitted to."""
+        if self.reference is not None:
+            return self.reference.at(step)
+        return replace(self.steps.at(step), gates=gates, before=before, after=after)
+
     def _gates(self, step: int) -> Box:
         """The gates of a step: what its word adds, plus the recurrent matrix times the hidden state before."""
-        box = _at(self.steps.gates, step)
+        box = self.steps.gates.at(step)
         if step == 0:
             return box
         texts = box.clean.shape[1]
@@ -133,10 +145,6 @@ def _over(weight: Tensor, box: Box) -> Tensor:
     """The least of weight . x over a box."""
     low = torch.einsum("dbrh,dbh->dbr", weight.clamp(min=0), box.lower)
     return low + torch.einsum("dbrh,dbh->dbr", weight.clamp(max=0), box.upper)
-
-
-def _at(box: Box, step: int) -> Box:
-    return Box(box.lower[step], box.upper[step], box.clean[step])
 
 
 def _meet(box: Box, lower: Tensor, upper: Tensor) -> Box:

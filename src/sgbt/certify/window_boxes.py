@@ -3,125 +3,177 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sgbt.bounds.ibp import extremes_over_choices
 from sgbt.certify.lines import Box
 from sgbt.certify.question import Question
-from sgbt.certify.word_tables import WordTables
+from sgbt.certify.word_tables import Images, Placed, WordTables
 from sgbt.models import TextCNN
-from sgbt.models.worst_case import WordSets
+
+WORDS_AT_ONCE = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The windows of one width: `box` [texts, windows, filters], and `real` [texts, windows, 1] tells which exist.
+    """The windows of one width `size`: their pre-activations are [texts, windows, filters].
 
-    A window's pre-activation is affine in its words, so its box is exact. `projected[l]` [words, filters] is what each
-    word adds at offset l. Replaceable word i is `original[i]`, and its slots hold the words `swapped[i]` [slots], the
-    word itself where a slot is not taken.
+    A window's pre-activation is affine in its words, so its box is exact: the ends of its words' images added up.
+    An image holds what a word adds at each offset, [size, filters] after one another.
     """
 
-    box: Box
-    real: Tensor
-    projected: tuple[Tensor, ...]
-    original: Tensor
-    swapped: Tensor
-    scale: float
-
-    @cached_property
-    def moves(self) -> tuple[Tensor, ...]:
-        """What each slot adds to the window whose word l it replaces: [words, slots, filters] for each l."""
-        found = []
-        for words in self.projected:
-            moved = words.index_select(0, self.swapped.flatten()).view(*self.swapped.shape, words.shape[1])
-            moved -= words.index_select(0, self.original).unsqueeze(1)
-            found.append(moved if self.scale == 1.0 else moved.mul_(self.scale))
-        return tuple(found)
+    question: Question
+    placed: Placed
+    images: Images
+    bias: Tensor
+    size: int
 
     @property
+    def texts(self) -> int:
+        """The number of texts."""
+        return self.placed.places.shape[0]
+
+    @property
+    def count(self) -> int:
+        """The number of windows of the longest text."""
+        return self.placed.places.shape[1] - self.size + 1
+
+    @property
+    def filters(self) -> int:
+        """The number of filters."""
+        return len(self.bias)
+
+    @cached_property
     def counts(self) -> Tensor:
         """The number of windows of each text, [texts, 1]."""
-        return self.real.sum(dim=1)
+        return (self.question.lengths - self.size + 1).clamp(min=1).unsqueeze(1)
 
-    def gains(self, question: Question, coefficients: Tensor, radii: Tensor | None = None) -> Tensor:
+    @cached_property
+    def real(self) -> Tensor:
+        """Which windows exist, [texts, windows, 1]."""
+        return (torch.arange(self.count, device=self.counts.device) < self.counts).unsqueeze(-1)
+
+    @cached_property
+    def clean(self) -> Tensor:
+        """The pre-activations of the texts themselves."""
+        return self._summed(self.images.own)
+
+    @cached_property
+    def ends(self) -> tuple[Tensor, Tensor]:
+        """The least and the greatest pre-activations."""
+        budget = self.question.budget
+        if budget is None or budget >= self.size:
+            return self._summed(self.images.low), self._summed(self.images.high)
+        least, greatest = self.clean.clone(), self.clean.clone()
+        for fall in self._worst(self.images.low, budget):
+            least += fall
+        for rise in self._worst(self.images.high, budget):
+            greatest -= rise
+        return least, greatest
+
+    @cached_property
+    def box(self) -> Box:
+        """Ends and the texts' own values; rounding shall not put those outside."""
+        return Box.around(self.clean, *self.ends)
+
+    @cached_property
+    def entries(self) -> Tensor:
+        """Where the images of every choice stand, [texts, words, slots]; the word's own first."""
+        slots = self.question.ids.shape[2]
+        return F.embedding(self.placed.places, self.placed.words.choices[:, :slots])
+
+    def gains(self, coefficients: Tensor, radii: Tensor | None = None) -> Tensor:
         """What each swap adds to sum_{t,f} coefficients z_{t,f}, [swaps, rivals], at least.
 
         `coefficients` is [texts, rivals, windows, filters]. With `radii`, the coefficients are only known to lie within
-        that distance of it, and the least value over them is taken.
+        that distance of it, and the least value over them is taken. The moves of words, [words, slots, size * filters],
+        are made for a few words at a time, so that they stay in the processor's cache.
         """
-        swaps, size = question.swaps, len(self.moves)
-        _, rivals, windows, filters = coefficients.shape
-        total = coefficients.new_zeros(*swaps.taken.shape, rivals)
-        rows, loose = _by_window(coefficients, size - 1), None if radii is None else _by_window(radii, size - 1)
-        first = swaps.spots[:, 0] * (windows + 2 * (size - 1)) + swaps.spots[:, 1] + size - 1
-        for offset, move in enumerate(self.moves):
-            near = rows.index_select(0, first - offset).view(-1, rivals, filters)
-            total.baddbmm_(move, near.transpose(1, 2))
+        swaps = self.question.swaps
+        if not len(swaps):
+            return coefficients.new_zeros(0, coefficients.shape[1])
+        near, loose = self._near(coefficients), None if radii is None else self._near(radii)
+        entries = self.entries[swaps.spots[:, 0], swaps.spots[:, 1]]
+        last = (swaps.taken * torch.arange(1, entries.shape[1], device=near.device)).amax(dim=1)
+        total = near.new_zeros(*swaps.taken.shape, coefficients.shape[1])
+        order = last.argsort()  # words of like number of substitutes together
+        for start in range(0, len(order), WORDS_AT_ONCE):
+            part = order[start : start + WORDS_AT_ONCE]
+            slots = int(last[part[-1]])
+            moved = F.embedding(entries[part, 1 : slots + 1], self.images.values)
+            moved -= self.images.values.index_select(0, entries[part, 0]).unsqueeze(1)
+            total[part, :slots] = torch.bmm(moved, near[part])
             if loose is not None:
-                near = loose.index_select(0, first - offset).view(-1, rivals, filters)
-                total.baddbmm_(move.abs(), near.transpose(1, 2), alpha=-1)
-        return total[swaps.taken]
+                total[part, :slots] -= torch.bmm(moved.abs_(), loose[part])
+        gains = total[swaps.taken]
+        return gains if self.question.scale == 1.0 else gains.mul_(self.question.scale)
 
+    def gains_of_one(self, window: Tensor, coefficients: Tensor) -> Tensor:
+        """What each swap adds to sum_f coefficients_f z_{window_f, f}: of one window per filter, [swaps, rivals].
 
-def _by_window(coefficients: Tensor, margin: int) -> Tensor:
-    """One row per window with all rivals and filters, and `margin` rows of zeros around each text."""
-    return F.pad(coefficients.transpose(1, 2), (0, 0, 0, 0, margin, margin)).flatten(0, 1).flatten(1)
+        `window` is [texts, filters], `coefficients` [texts, rivals, filters]. Only the few words in those windows move
+        it, so nothing is spent on the others.
+        """
+        swaps, offsets = self.question.swaps, torch.arange(self.size, device=window.device)
+        place = window.unsqueeze(2) + offsets  # [texts, filters, size]
+        texts = torch.arange(self.texts, device=window.device).view(-1, 1, 1)
+        entries = self.entries[texts, place]  # [texts, filters, size, slots]
+        filters = torch.arange(self.filters, device=window.device).view(1, -1, 1, 1)
+        values = self.images.values.view(-1).take(
+            (entries * self.size + offsets.view(1, 1, -1, 1)) * self.filters + filters
+        )
+        moved = (values - values[..., :1]) * self.question.scale
+        words, slots = self.placed.places.shape[1], entries.shape[3]
+        spot = (place + texts * words).unsqueeze(3) * slots + torch.arange(slots, device=window.device)
+        wanted = (swaps.text * words + swaps.place) * slots + swaps.slot
+        gained = []
+        for coefficient in coefficients.unbind(dim=1):
+            part = (coefficient[:, :, None, None] * moved).flatten()
+            gained.append(moved.new_zeros(self.texts * words * slots).scatter_add_(0, spot.flatten(), part)[wanted])
+        return torch.stack(gained, dim=1)
+
+    def _near(self, coefficients: Tensor) -> Tensor:
+        """The coefficients of the windows that hold each replaceable word, [spots, size * filters, rivals]."""
+        spots, margin = self.question.swaps.spots, self.size - 1
+        rivals = coefficients.shape[1]
+        rows = F.pad(coefficients.transpose(1, 2), (0, 0, 0, 0, margin, margin)).flatten(0, 1).flatten(1)
+        first = spots[:, 0] * (self.count + 2 * margin) + spots[:, 1] + margin
+        windows = first.unsqueeze(1) - torch.arange(self.size, device=first.device)
+        near = rows.index_select(0, windows.flatten()).view(len(spots), self.size, rivals, self.filters)
+        return near.transpose(2, 3).flatten(1, 2)
+
+    def _summed(self, entry: Tensor) -> Tensor:
+        """The sums over windows of the images that `entry` [sets] names, with the bias."""
+        first = (entry[self.placed.places] * self.size).unfold(1, self.size, 1)
+        bags = (first + torch.arange(self.size, device=entry.device)).flatten(0, 1)
+        total = F.embedding_bag(bags, self.images.values.view(-1, self.filters), mode="sum")
+        return total.add_(self.bias).view(self.texts, self.count, self.filters)
+
+    def _worst(self, entry: Tensor, budget: int) -> list[Tensor]:
+        """The `budget` largest distances between the words of a window and what `entry` names, as falls."""
+        values, places = self.images.values.view(-1, self.filters), self.placed.places
+        worst: list[Tensor] = []
+        for offset in range(self.size):
+            sets = places[:, offset : offset + self.count]
+            own, end = (F.embedding(each[sets] * self.size + offset, values) for each in (self.images.own, entry))
+            fall = end.sub_(own) if entry is self.images.low else own.sub_(end)
+            for rank, kept in enumerate(worst):  # insertion into a sorted list
+                worst[rank], fall = torch.minimum(kept, fall), torch.maximum(kept, fall)
+            if len(worst) < budget:
+                worst.append(fall)
+        return worst
 
 
 def window_boxes(model: TextCNN, question: Question, tables: WordTables) -> list[Windows]:
     """The windows of every width of `model`, which must be in float64."""
-    ids, allowed, widest = question.ids, question.allowed, max(model.config.kernel_sizes)
-    missing = max(widest - ids.shape[1], 0)
-    codes = model.embedding.encode(F.pad(ids, (0, 0, 0, missing)))
-    allowed = torch.cat([allowed, _only_first(allowed, missing)], dim=1)
-    sets = WordSets.of(codes, allowed)
-    spots, taken = question.swaps.spots, question.swaps.taken
-    chosen = sets.choices[sets.places[spots[:, 0], spots[:, 1]]]
-    original = chosen[:, 0]
-    swapped = torch.where(taken, chosen[:, 1:], original.unsqueeze(1))
+    placed = tables.place(model, question, least=max(model.config.kernel_sizes))
     found = []
     for number, layer in enumerate(model.convolutions):
         assert isinstance(layer, nn.Conv1d)
-        projected = tuple(
-            tables.project(model, f"{number}.{offset}", layer.weight[:, :, offset], None, sets.words)
-            for offset in range(layer.kernel_size[0])
-        )
         assert layer.bias is not None
-        box, real = _box_of(layer.bias, projected, sets, question)
-        found.append(Windows(box, real, projected, original, swapped, question.scale))
+        weight = layer.weight.permute(2, 0, 1).flatten(0, 1)
+        found.append(Windows(question, placed, placed.images(str(number), weight), layer.bias, layer.kernel_size[0]))
     return found
-
-
-def _only_first(allowed: Tensor, length: int) -> Tensor:
-    extra = torch.zeros_like(allowed[:, :1]).expand(-1, length, -1).clone()
-    extra[..., 0] = True
-    return extra
-
-
-def _box_of(bias: Tensor, projected: tuple[Tensor, ...], sets: WordSets, question: Question) -> tuple[Box, Tensor]:
-    """The box of the windows of one width, and which of them are real."""
-    size = len(projected)
-    windows = sets.places.shape[1] - size + 1
-    clean, falls, rises = bias, [], []
-    for offset, words in enumerate(projected):
-        own = words.index_select(0, sets.choices[:, 0])
-        low, high = extremes_over_choices(words, sets.choices, sets.allowed, epsilon=question.scale)
-        span = sets.places[:, offset : offset + windows]
-        clean = clean + F.embedding(span, own)
-        falls.append(F.embedding(span, low - own))
-        rises.append(F.embedding(span, own - high))
-    counts = (question.lengths - size + 1).clamp(min=1).unsqueeze(1)
-    real = (torch.arange(windows, device=counts.device) < counts).unsqueeze(-1)
-    return Box.around(clean, clean + _worst(falls, question.budget), clean - _worst(rises, question.budget)), real
-
-
-def _worst(falls: list[Tensor], budget: int | None) -> Tensor:
-    """The least sum of falls, none positive, of the words of a window: of all, or of as many as may be replaced."""
-    if budget is None or budget >= len(falls):
-        return reduce(torch.add, falls)
-    return torch.stack(falls).sort(dim=0).values[:budget].sum(dim=0)

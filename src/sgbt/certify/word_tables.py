@@ -1,38 +1,155 @@
-"""What each word adds to a model's first layer, found once for the whole vocabulary instead of once per batch."""
+"""What words, and sets of words that may stand for one another, add to a model's first layer: each found once."""
 
 from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from sgbt.certify.question import Question
+from sgbt.lexicon import SubstitutionIndex
 from sgbt.models import BiLSTM, TextCNN
+from sgbt.models.embedding import WordEmbedding
 
-LIMIT_BYTES = 1 << 30
+LIMIT_BYTES = 2 << 30
+SETS_AT_ONCE = 1024
+
+
+class Images:
+    """The image of every word under one affine map, and the least and greatest image over every set of words.
+
+    `values` [entries, outputs] has an entry for each word and, for each set of more than one word, an entry for the
+    least and one for the greatest images: `own`, `low` and `high` [sets] say which entries those are. An entry is
+    filled when it is first required, so a table of a whole vocabulary costs only what is asked of it.
+    """
+
+    def __init__(self, words: WordList, weight: Tensor, bias: Tensor | None, scale: float) -> None:
+        self._words, self._weight, self._bias, self._scale = words, weight, bias, scale
+        choices = words.choices
+        varied = (choices != choices[:, :1]).any(dim=1)
+        number = varied.cumsum(dim=0) - 1
+        self.own = choices[:, 0].contiguous()
+        self.low = torch.where(varied, len(words.codes) + 2 * number, self.own)
+        self.high = self.low + varied
+        entries = len(words.codes) + 2 * int(varied.sum())
+        self.values = weight.new_empty(entries, weight.shape[0])
+        self._ready_words = torch.zeros_like(words.codes, dtype=torch.bool)
+        self._ready_sets = torch.zeros_like(varied)
+        self._lock = threading.Lock()
+
+    def require(self, sets: Tensor) -> Images:
+        """Fill what the given distinct sets need; several threads may ask at once."""
+        with self._lock:
+            missing = sets[~self._ready_sets[sets]]
+            for start in range(0, len(missing), SETS_AT_ONCE):
+                self._fill(missing[start : start + SETS_AT_ONCE])
+        return self
+
+    def _fill(self, sets: Tensor) -> None:
+        choices = self._words.choices[sets]
+        words = torch.unique(choices)
+        words = words[~self._ready_words[words]]
+        vectors = self._words.embedding(self._words.codes[words])
+        self.values[words] = F.linear(vectors, self._weight, self._bias)
+        self._ready_words[words] = True
+        varied = self.low[sets] != self.own[sets]
+        choices, low, high = choices[varied], self.low[sets[varied]], self.high[sets[varied]]
+        own = self.values.index_select(0, choices[:, 0])
+        least, greatest = own.clone(), own.clone()
+        for slot in range(1, choices.shape[1]):
+            image = self.values.index_select(0, choices[:, slot])
+            torch.minimum(least, image, out=least)
+            torch.maximum(greatest, image, out=greatest)
+        if self._scale != 1.0:
+            least, greatest = own + self._scale * (least - own), own + self._scale * (greatest - own)
+        self.values[low], self.values[high] = least, greatest
+        self._ready_sets[sets] = True
+
+
+@dataclass(frozen=True, eq=False)
+class WordList:
+    """Words by `codes` [words], and sets of them: `choices` [sets, slots], the original first.
+
+    A slot that does not count repeats the original, so that least and greatest over all slots are right.
+    """
+
+    embedding: WordEmbedding
+    codes: Tensor
+    choices: Tensor
+    images: dict[tuple[str, float], Images] = field(default_factory=dict)
+
+    @staticmethod
+    def of_index(embedding: WordEmbedding, index: SubstitutionIndex) -> WordList:
+        """Every word of a model, and every row of an index as a set."""
+        device = embedding.weight.device
+        codes = torch.arange(embedding.weight.shape[0], device=device)
+        return WordList(embedding, codes, embedding.encode(index.choices.to(device)))
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """The words of a question: set `places[text, word]` of `words` stands there; `scale` as in the question.
+
+    `places` is filled up with padding to the length that was asked for.
+    """
+
+    words: WordList
+    places: Tensor
+    distinct: Tensor
+    scale: float
+
+    def images(self, name: str, weight: Tensor, bias: Tensor | None = None) -> Images:
+        """The images under one of the model's affine maps, [outputs, width], by which `name` tells it from others."""
+        key = (name, self.scale)
+        known = self.words.images.get(key)
+        if known is None:  # of two threads that come here at once, the first one's table is kept
+            known = self.words.images.setdefault(key, Images(self.words, weight, bias, self.scale))
+        return known.require(self.distinct)
 
 
 class WordTables:
-    """Projections of words by the affine maps through which they enter models.
+    """The word lists of a run over one frozen model: with an index, one for all questions that number its rows.
 
-    Words enter by affine maps, so the image of each word is a constant of the model. A table of all images is kept
-    while all tables together stay below `limit` bytes; beyond that, the words asked for are projected each time. The
-    models must not change meanwhile: a table belongs to one run over one frozen copy.
+    Otherwise, or where the images of all words would take more than `limit` bytes, each question has a list of its own.
     """
 
-    def __init__(self, *, limit: int = LIMIT_BYTES) -> None:
-        self._left = limit
-        self._tables: dict[tuple[int, str], Tensor | None] = {}
+    def __init__(self, index: SubstitutionIndex | None = None, *, limit: int = LIMIT_BYTES) -> None:
+        self._index, self._limit = index, limit
+        self._lists: dict[int, WordList] = {}
+        self._lock = threading.Lock()
 
-    def project(self, model: TextCNN | BiLSTM, name: str, weight: Tensor, bias: Tensor | None, codes: Tensor) -> Tensor:
-        """weight @ vector + bias of the given codes, [codes, outputs]; `name` tells the maps of one model apart."""
-        key = (id(model), name)
-        if key not in self._tables:
-            rows = model.embedding.weight.shape[0]
-            size = rows * weight.shape[0] * weight.element_size()
-            self._tables[key] = None
-            if size <= self._left:
-                self._left -= size
-                everything = torch.arange(rows, device=codes.device)
-                self._tables[key] = F.linear(model.embedding(everything), weight, bias)
-        table = self._tables[key]
-        return F.linear(model.embedding(codes), weight, bias) if table is None else table.index_select(0, codes)
+    def place(self, model: TextCNN | BiLSTM, question: Question, *, least: int = 1) -> Placed:
+        """The words of a question as a model reads them, filled up to at least so many positions."""
+        missing = max(least - question.ids.shape[1], 0)
+        if question.rows is not None and self._index is not None and self._fits(model):
+            with self._lock:
+                words = self._lists.get(id(model))
+                if words is None:
+                    words = self._lists[id(model)] = WordList.of_index(model.embedding, self._index)
+            places = F.pad(question.rows, (0, missing))
+            return Placed(words, places, torch.unique(places), question.scale)
+        codes = model.embedding.encode(F.pad(question.ids, (0, 0, 0, missing)))
+        allowed = F.pad(question.allowed, (0, 0, 0, missing))
+        listed = torch.where(allowed, codes, codes[..., :1]).flatten(0, 1)
+        sets, places = torch.unique(listed, dim=0, return_inverse=True)
+        distinct, choices = torch.unique(sets, return_inverse=True)
+        words = WordList(model.embedding, distinct, choices)
+        everything = torch.arange(len(sets), device=places.device)
+        return Placed(words, places.view(codes.shape[:2]), everything, question.scale)
+
+    def _fits(self, model: TextCNN | BiLSTM) -> bool:
+        """Whether a table of all images stays within the limit; there are two more for each word with substitutes."""
+        assert self._index is not None
+        outputs = sum(weight.numel() // model.embedding.width for weight in _entering(model))
+        entries = model.embedding.weight.shape[0] + 2 * int((self._index.counts > 1).sum())
+        return entries * outputs * model.embedding.weight.element_size() <= self._limit
+
+
+def _entering(model: TextCNN | BiLSTM) -> list[Tensor]:
+    """The weights by which words enter."""
+    if isinstance(model, TextCNN):
+        return [layer.get_parameter("weight") for layer in model.convolutions]
+    return [lstm.get_parameter("weight_ih_l0") for lstm in (model.forwards, model.backwards)]

@@ -36,7 +36,8 @@ def bench_(
         str | None, typer.Option(help="The Ray cluster to use, as ray names it: auto, ray://...")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Processes at once; otherwise one for each core for which there is memory.")
+        int | None,
+        typer.Option(min=1, help="Processes at once; otherwise one for each core for which there is memory."),
     ] = None,
     data_home: opt.DataHome = None,
 ) -> None:

@@ -15,22 +15,38 @@ if TYPE_CHECKING:  # imported where they are used: `sgbt data list` needs no tor
     from sgbt.embeddings import EmbeddingTable
     from sgbt.lexicon import SubstitutionTable
 
+READING = "Reading the data"
+"""The panel of the help that these options stand in, behind those of the verb itself."""
+
 DataHome = Annotated[
     Path | None,
-    typer.Option(help="Folder with data, looked into first (otherwise $SGBT_DATA, then the user cache folder)."),
+    typer.Option(
+        rich_help_panel=READING,
+        help="Folder with data, looked into first (otherwise $SGBT_DATA, then the user cache folder).",
+    ),
 ]
 Data = Annotated[str, typer.Argument(help="A dataset (imdb, yahoo) or a CSV, TSV, JSONL or Parquet file.")]
 DataOfRun = Annotated[
     str, typer.Option(help="A dataset (imdb, yahoo) or a file; otherwise what the model was trained on.")
 ]
-TextColumn = Annotated[str | None, typer.Option("--text", help="Column with the texts, if not named text.")]
-LabelColumn = Annotated[str | None, typer.Option("--label", help="Column with the labels, if not named label.")]
-DropEmpty = Annotated[bool, typer.Option("--drop-empty", help="Leave out rows without text instead of stopping.")]
-DropShared = Annotated[bool, typer.Option("--drop-shared", help="Leave out of train the texts that test has as well.")]
-TestFile = Annotated[
-    str | None, typer.Option(help="A second file for test; otherwise a fifth of the first is set aside.")
+TextColumn = Annotated[
+    str | None, typer.Option("--text", rich_help_panel=READING, help="Column with the texts, if not named text.")
 ]
-Encoding = Annotated[str, typer.Option(help="Encoding of the data file.")]
+LabelColumn = Annotated[
+    str | None, typer.Option("--label", rich_help_panel=READING, help="Column with the labels, if not named label.")
+]
+DropEmpty = Annotated[
+    bool, typer.Option("--drop-empty", rich_help_panel=READING, help="Leave out rows without text instead of stopping.")
+]
+DropShared = Annotated[
+    bool,
+    typer.Option("--drop-shared", rich_help_panel=READING, help="Leave out of train the texts that test has as well."),
+]
+TestFile = Annotated[
+    str | None,
+    typer.Option(rich_help_panel=READING, help="A second file for test; otherwise a fifth of the first is set aside."),
+]
+Encoding = Annotated[str, typer.Option(rich_help_panel=READING, help="Encoding of the data file.")]
 Vectors = Annotated[str, typer.Option(help="Word vectors: glove, glove.6B.50d, ..., or the path of a vector file.")]
 Substitutions = Annotated[
     str,

@@ -17,7 +17,7 @@ from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
 from sgbt.cli.training_view import TrainingView
 from sgbt.data import Split, TextDataset
-from sgbt.errors import TrainingError
+from sgbt.errors import TrainingError, did_you_mean
 from sgbt.files import atomic_write
 from sgbt.models import MODELS, BiLSTM, LinearBag, TextClassifier, TextCNN
 from sgbt.training import OBJECTIVES, Objective, TrainingConfig, preset_for, preset_named, train
@@ -67,7 +67,9 @@ def train_(
     device_named(device)  # what is not there is told before anything is read
     boards = [TensorBoardListener(out)] if tensorboard else []
     if model not in MODELS:
-        raise TrainingError(wanted=f"one of {', '.join(MODELS)}", got=repr(model), where="--model")
+        raise TrainingError(
+            wanted=f"one of {', '.join(MODELS)}", got=repr(model), where="--model", remedy=did_you_mean(model, MODELS)
+        )
     reading = Reading(data, text, label, test_file, drop_shared, drop_empty, encoding)
     whole = reading.load(data_home=data_home)
     dataset = _limited(whole, limit) if limit else whole
@@ -109,7 +111,12 @@ def train_(
 
 def _objective(name: str, table: dict[str, Any], **given: float | None) -> Objective:
     if name not in OBJECTIVES:
-        raise TrainingError(wanted=f"one of {', '.join(OBJECTIVES)}", got=repr(name), where="--objective")
+        raise TrainingError(
+            wanted=f"one of {', '.join(OBJECTIVES)}",
+            got=repr(name),
+            where="--objective",
+            remedy=did_you_mean(name, OBJECTIVES),
+        )
     kind = OBJECTIVES[name]
     known = {field.name for field in fields(kind)}
     for option, value in given.items():

@@ -12,10 +12,14 @@ from typer.main import get_command
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """Where a verb lives (`home` is module:name, a function or a group of commands), and what the list says of it."""
+    """Where a verb lives, what the list says of it, and a line to try.
+
+    `home` is module:name; what stands there is a function or a group of commands.
+    """
 
     home: str
     summary: str
+    example: str = ""
 
     def load(self, name: str) -> Any:
         """The command itself, with all its options."""
@@ -24,21 +28,52 @@ class Verb:
         if isinstance(found, typer.Typer):
             return get_command(found)
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        alone.command(name)(found)
+        alone.command(name, epilog=f"For example: {self.example}" if self.example else None)(found)
         return get_command(alone)
 
 
 VERBS = {
-    "demo": Verb(
-        "sgbt.cli.demo:demo", "Fetch real reviews and word vectors, and show what there is to defend against."
-    ),
+    "demo": Verb("sgbt.cli.demo:demo", "Train, certify and attack two models on real reviews, in ten minutes."),
     "data": Verb("sgbt.cli.data:app", "Fetch, list, check and describe real data."),
-    "train": Verb("sgbt.cli.train:train_", "Train a classifier on a dataset or on a file of yours."),
-    "certify": Verb("sgbt.cli.certify:certify_", "Prove for each text that no substitution changes its label."),
-    "explain": Verb("sgbt.cli.explain:explain_", "Show what an adversary would replace in one text."),
-    "attack": Verb("sgbt.cli.attack:attack_", "Attack a trained model by replacing words."),
-    "bench": Verb("sgbt.cli.bench:bench_", "Run a grid of experiments, resumable, on this machine or a Ray cluster."),
-    "report": Verb("sgbt.cli.report:report_", "Make the tables and the page of a benchmark from its rows."),
-    "publish": Verb("sgbt.cli.publish:publish_", "Write a model as a folder to share, with a card."),
+    "train": Verb(
+        "sgbt.cli.train:train_",
+        "Train a classifier on a dataset or on a file of yours.",
+        "sgbt train reviews.csv --text body --label stars --out runs/a",
+    ),
+    "certify": Verb(
+        "sgbt.cli.certify:certify_",
+        "Prove for each text that no substitution changes its label.",
+        "sgbt certify runs/a --limit 1000 --out certificates.jsonl",
+    ),
+    "explain": Verb(
+        "sgbt.cli.explain:explain_",
+        "Show what an adversary would replace in one text.",
+        "sgbt explain runs/a 'a fine film with a weak ending'",
+    ),
+    "attack": Verb(
+        "sgbt.cli.attack:attack_",
+        "Attack a trained model by replacing words.",
+        "sgbt attack runs/a --method pwws,ga,pso --limit 1000",
+    ),
+    "serve": Verb(
+        "sgbt.cli.serve:serve_",
+        "Open a page on which texts are examined, attacked and compared.",
+        "sgbt serve runs/a runs/b",
+    ),
+    "bench": Verb(
+        "sgbt.cli.bench:bench_",
+        "Run a grid of experiments, resumable, on this machine or a Ray cluster.",
+        "sgbt bench table1 --out results/table1 --dry-run",
+    ),
+    "report": Verb(
+        "sgbt.cli.report:report_",
+        "Make the tables and the page of a benchmark from its rows.",
+        "sgbt report results/table1 --out report.html",
+    ),
+    "publish": Verb(
+        "sgbt.cli.publish:publish_",
+        "Write a model as a folder to share, with a card.",
+        "sgbt publish runs/a --out shared --certificates certificates.jsonl",
+    ),
 }
 """In the order in which `sgbt --help` lists them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from sgbt.data.splitting import cut
 from sgbt.data.tables import read_table
 from sgbt.data.yahoo import LABELS as YAHOO_LABELS
 from sgbt.data.yahoo import read_yahoo
-from sgbt.errors import DataError
+from sgbt.errors import DataError, did_you_mean
 from sgbt.resources import Progress, get
 
 NAMES = ("imdb", "yahoo_answers")
@@ -83,11 +82,10 @@ def _existing(source: str | Path) -> Path:
     path = Path(source).expanduser()
     if path.suffix or _is_there(path):
         return path
-    near = difflib.get_close_matches(str(source), NAMES, n=1)
     raise DataError(
         wanted=f"a dataset name ({', '.join(NAMES)}) or the path of a file",
         got=repr(str(source)[:100]),
-        remedy=f"did you mean {near[0]}?" if near else "check the path",
+        remedy=did_you_mean(str(source), NAMES) or "check the path",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import LexiconError
+from sgbt.errors import LexiconError, did_you_mean
 from sgbt.lexicon.table import SubstitutionTable
 from sgbt.resources import UnavailableError
 
@@ -40,6 +40,9 @@ def table_named(
         return None
     if not name.endswith((".json", ".json.gz")):
         raise LexiconError(
-            wanted=f"one of {', '.join(TABLES)}, or a JSON file", got=repr(name), where="--substitutions"
+            wanted=f"one of {', '.join(TABLES)}, or a JSON file",
+            got=repr(name),
+            where="--substitutions",
+            remedy=did_you_mean(name, TABLES),
         )
     return SubstitutionTable.from_json(Path(name))

@@ -46,6 +46,35 @@ def worst_margins(model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, 
 
 
 @dataclass(frozen=True, slots=True)
+class WorstByWord:
+    """(logit k - logit of the label) <= fixed + the sum of the gains of the choices made, exactly what words add up to.
+
+    `fixed` is [texts, classes], `gains` [texts, words, choices, classes]. Positions around ambiguous words, which do
+    not add up, take part with their worst case in `fixed` and gain nothing more.
+    """
+
+    fixed: Tensor
+    gains: Tensor
+
+
+def worst_by_word(model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> WorstByWord:
+    """The worst case as a sum over words, so that a limit on how many are replaced takes the largest gains only."""
+    allowed = allowed & mask.unsqueeze(-1)
+    ids = torch.where(allowed, ids, ids[..., :1]).masked_fill(~mask.unsqueeze(-1), PADDING)
+    sets = CodeSets.of(model.codes[ids])
+    free = mask & ~sets.coupled
+    before, after = (side.unsqueeze(-1).expand_as(ids) for side in neighbours(sets.codes[..., 0]))
+    scores = model.score(ids, before, after) * free[..., None, None]
+    margins = scores - scores.gather(3, labels.view(-1, 1, 1, 1).expand(*scores.shape[:3], 1))
+    fixed = margins[:, :, 0].sum(dim=1)
+    if bool(sets.coupled.any()):
+        fixed = fixed + _runs(model, ids, allowed, sets, mask, labels)
+    share = scale(mask).to(fixed)
+    fixed = fixed * share.unsqueeze(1) + model.bias - model.bias[labels].unsqueeze(1)
+    return WorstByWord(fixed, (margins - margins[:, :, :1]) * share[:, None, None, None])
+
+
+@dataclass(frozen=True, slots=True)
 class CodeSets:
     """The distinct codes of every position: `codes` [texts, words, width], of which the first `counts` count.
 

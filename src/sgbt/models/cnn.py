@@ -117,11 +117,17 @@ class TextCNN(nn.Module):
     @staticmethod
     def _windows_of_words(convolution: nn.Conv1d, vectors: Tensor, places: Tensor) -> Tensor:
         """Pre-activations [texts, windows, filters] from the vectors of the distinct words and where they stand."""
-        weight = convolution.weight  # [filters, width, size]
-        windows = places.shape[1] - weight.shape[2] + 1
-        assert convolution.bias is not None
-        total = convolution.bias
-        for offset in range(weight.shape[2]):
+        weight, bias = convolution.weight, convolution.bias  # [filters, width, size], [filters]
+        filters, _, size = weight.shape
+        windows = places.shape[1] - size + 1
+        assert bias is not None
+        if not torch.is_grad_enabled():  # in one pass over the windows, without a sum for each offset in between
+            projected = F.linear(vectors, weight.permute(2, 0, 1).flatten(0, 1)).view(-1, filters)
+            bags = (places * size).unfold(1, size, 1) + torch.arange(size, device=places.device)
+            total = F.embedding_bag(bags.flatten(0, 1), projected, mode="sum")
+            return total.add_(bias).view(len(places), windows, filters)
+        total = bias
+        for offset in range(size):
             projected = F.linear(vectors, weight[:, :, offset])
             total = total + F.embedding(places[:, offset : offset + windows], projected)
         return total

@@ -1,0 +1,85 @@
+"""Corpus: the texts to be certified as rows of a substitution index, with what their model says of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sgbt.data import Batch, RaggedIds, Split, TokenisedTexts, tokenise
+from sgbt.data.batches import pad
+from sgbt.errors import CertificateError
+from sgbt.lexicon import SubstitutionIndex
+from sgbt.models import TextClassifier
+
+UNLIKE = 1.25
+"""Texts of one batch are at most this many times as long as the shortest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """`rows` holds what the model reads of each text, `whole` how many words it has, `logits` what it is told.
+
+    Where the model was trained for another table than `index` has, `reference` is that one's index and the texts as
+    its rows.
+    """
+
+    index: SubstitutionIndex
+    whole: np.ndarray
+    rows: RaggedIds
+    labels: np.ndarray
+    logits: np.ndarray
+    hashes: tuple[str, ...]
+    reference: tuple[SubstitutionIndex, RaggedIds] | None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @staticmethod
+    def of(
+        classifier: TextClassifier,
+        texts: Split | Sequence[str],
+        labels: Sequence[int] | None,
+        index: SubstitutionIndex,
+    ) -> Corpus:
+        """Read texts; labels come from the split, from `labels`, or are the model's own predictions."""
+        if isinstance(texts, str):
+            raise CertificateError(wanted="a list of texts", got="one text", where="certify", remedy="write [text]")
+        given = texts.texts if isinstance(texts, Split) else tuple(texts)
+        tokens: TokenisedTexts = tokenise(given, classifier.tokenizer, cache=isinstance(texts, Split))
+        uncut = tokens.as_ids_of(index.rows_of(tokens.types))
+        rows = uncut.cut(classifier.max_length)
+        ids = RaggedIds(index.choices[:, 0].numpy()[rows.flat], rows.starts)
+        logits = classifier.logits_of(ids).double().numpy()
+        if labels is None and isinstance(texts, Split):
+            labels = texts.labels.tolist()
+        chosen = logits.argmax(axis=1) if labels is None else np.asarray(labels, dtype=np.int64)
+        _check_labels(chosen, len(given), len(classifier.label_names))
+        hashes = tuple(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16] for text in given)
+        reference = None
+        if classifier.table is not None and classifier.table.hash != index.table.hash:
+            other = SubstitutionIndex.build(classifier.table, classifier.vocabulary)
+            reference = other, tokens.as_ids_of(other.rows_of(tokens.types)).cut(classifier.max_length)
+        return Corpus(index, uncut.lengths, rows, chosen, logits, hashes, reference)
+
+    def batches(self, pending: Sequence[int], positions: int) -> Iterator[Batch]:
+        """The texts still to be decided, in batches of like length of at most so many positions."""
+        lengths = self.rows.lengths
+        group: list[int] = []
+        for row in sorted(pending, key=lambda row: (lengths[row], row)):
+            longest = max(int(lengths[row]), 1)
+            if group and ((len(group) + 1) * longest > positions or longest > lengths[group[0]] * UNLIKE + 8):
+                yield pad(self.rows, np.array(group))
+                group = []
+            group.append(row)
+        if group:
+            yield pad(self.rows, np.array(group))
+
+
+def _check_labels(labels: np.ndarray, texts: int, classes: int) -> None:
+    if len(labels) != texts:
+        raise CertificateError(wanted="one label for each text", got=f"{texts} texts and {len(labels)} labels")
+    if texts and not 0 <= labels.min() <= labels.max() < classes:
+        raise CertificateError(wanted=f"labels from 0 to {classes - 1}", got=f"{labels.min()} to {labels.max()}")

@@ -1,0 +1,64 @@
+"""Prepared: what all certificates of one classifier under one table share, found once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sgbt.certify.rounding import rounding_slack
+from sgbt.certify.tiers import in_float64
+from sgbt.certify.word_tables import WordTables
+from sgbt.errors import CertificateError
+from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
+from sgbt.models import AnyModel, TextClassifier, weights_hash
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A classifier and a table made ready for proofs: `certify` and `explain` take it in place of the classifier.
+
+    One call of `certify` prepares for all its texts; whoever asks about one text after another, as a server does,
+    prepares once. The classifier's weights must not change meanwhile: `model` is a copy of them in float64, `slack`
+    the rounding allowance measured on them, and `model_hash` their name in every certificate.
+    """
+
+    classifier: TextClassifier
+    index: SubstitutionIndex
+    model: AnyModel
+    slack: float
+    model_hash: str
+    tables: WordTables
+
+    @property
+    def table(self) -> SubstitutionTable:
+        """The substitutions that are allowed."""
+        return self.index.table
+
+    @staticmethod
+    def of(classifier: TextClassifier, table: SubstitutionTable | None = None) -> Prepared:
+        """Prepare for `table` (by default the model's own)."""
+        allowed = table if table is not None else classifier.table
+        if allowed is None:
+            raise CertificateError(
+                wanted="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
+            )
+        allowed.require_read_by(classifier.tokenizer)
+        index = SubstitutionIndex.build(allowed, classifier.vocabulary)
+        return Prepared(
+            classifier,
+            index,
+            in_float64(classifier.model),
+            rounding_slack(classifier),
+            weights_hash(classifier.model),
+            WordTables(index),
+        )
+
+
+def prepared_of(given: TextClassifier | Prepared, table: SubstitutionTable | None) -> Prepared:
+    """What was given, made ready if it is not yet."""
+    if isinstance(given, TextClassifier):
+        return Prepared.of(given, table)
+    if table is not None and table.hash != given.table.hash:
+        raise CertificateError(
+            wanted="the table that was prepared for", got="another", where="certify", remedy="leave the table out"
+        )
+    return given
