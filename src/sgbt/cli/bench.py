@@ -48,6 +48,7 @@ def bench_(
         raise EvaluationError(wanted="--executor ray", got=executor, where="--address")
     chosen = load_grid(grid)
     if dry_run:
+        console.print("trying every kind of work for a moment ...")
         _show_estimate(estimate(chosen, out, only=only, data_home=data_home), workers or cores())
         return
     with BenchView(chosen.title, workers or cores()) as view:
@@ -84,11 +85,16 @@ def _show_estimate(found: Estimate, workers: int) -> None:
     for kind in dict.fromkeys(each.unit.kind for each in found.units):
         own = [each for each in found.units if each.unit.kind == kind]
         hours = sum(each.seconds for each in own if not each.done) / 3600
-        table.add_row(kind, f"{len(own):,}", f"{done[kind]:,}", f"{hours:,.2f}")
+        table.add_row(kind, f"{len(own):,}", f"{done[kind]:,}", _hours(hours))
     console.print(table)
     console.print(
-        f"{len(found.units):,} units; at most {found.hours:,.1f} hours of one core, so {found.hours / workers:,.1f} "
-        f"hours with {workers} of this machine's cores; {found.disk / 2**30:,.2f} GiB of disk",
+        f"{len(found.units):,} units; at most {_hours(found.hours)} hours of one core, so "
+        f"{_hours(found.hours / workers)} hours with {workers} of this machine's cores; "
+        f"{found.disk / 2**30:,.3g} GiB of disk",
         soft_wrap=True,
     )
     console.print(found.note, soft_wrap=True)
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}"

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from sgbt.attacks import attack
@@ -33,7 +34,7 @@ from sgbt.training.train import adopt_vocabulary
 
 STEPS = 3
 """Steps of every kind of training; the first is not counted."""
-CERTIFIED_TEXTS, ATTACKED_TEXTS, PREDICTED_TEXTS = 4, 1, 64
+CERTIFIED_TEXTS, ATTACKED_TEXTS, PREDICTED_TEXTS = 2, 1, 64
 BYTES_PER_ROW = {PREDICT: 45, CERTIFY: 700, ATTACK: 600}
 """About what a row takes beside its text; an attack's row holds the text twice."""
 
@@ -151,7 +152,7 @@ class _Calibration:
     def _measured(self, unit: Unit, classifier: TextClassifier, cell: Cell) -> float:
         test = self._materials.dataset(cell.dataset).test
         count = {PREDICT: PREDICTED_TEXTS, CERTIFY: CERTIFIED_TEXTS, ATTACK: ATTACKED_TEXTS}[unit.kind]
-        texts = _taken(test, count, seed=1).texts
+        texts = _typical(test, count)
         began = time.process_time()
         if unit.kind == PREDICT:
             classifier.predict(texts)
@@ -233,6 +234,15 @@ def _unbreakable(classifier: TextClassifier) -> TextClassifier:
 def _taken(split: Split, count: int, *, seed: int) -> Split:
     rows = sample_rows(len(split), count, seed=seed)
     return split if rows is None else split.take(rows)
+
+
+def _typical(split: Split, count: int) -> tuple[str, ...]:
+    """Texts whose length is nearest to the median: one long text by chance would tell little."""
+    lengths = split.tokenised().ids.lengths
+    if not len(split):
+        return ()
+    order = np.argsort(np.abs(lengths - np.median(lengths)), kind="stable")
+    return tuple(split.texts[row] for row in order[:count])
 
 
 def _letters(split: Split) -> float:

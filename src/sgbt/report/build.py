@@ -3,6 +3,7 @@ formats."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from sgbt.evaluate.gather import attacks_of
 from sgbt.evaluate.plan import Plan
 from sgbt.evaluate.store import MODEL
 from sgbt.files import atomic_write
-from sgbt.models import load_classifier
+from sgbt.models.folder import CONFIG
 from sgbt.report import drawn, sections
 from sgbt.report.csv_rows import to_csv
 from sgbt.report.document import Document, Example, Section
@@ -128,6 +129,6 @@ def _examples(records: Sequence[RunRecord], store: Store) -> list[Example]:
             for result in attacks_of(store, key)
         ]
         if results:
-            labels = load_classifier(store.place(record.units["train"]) / MODEL).label_names
-            found += examples_of(results, record.name, labels)
+            config = json.loads((store.place(record.units["train"]) / MODEL / CONFIG).read_bytes())
+            found += examples_of(results, record.name, config["label_names"])
     return found
