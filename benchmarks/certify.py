@@ -4,8 +4,8 @@
     python benchmarks/certify.py runs/a runs/b --texts 1000 --whole --threads 2 --out results     trained runs
 
 Every tier is tried on every text, at the real substitution set and with substitutes drawn to 0.3 and 0.1 of their
-distance; "any" is what a user gets, who stops at the first tier that certifies. Fractions are of the texts that the model
-classifies correctly. Milliseconds are of processor time on one core: medians of a text's share of its batch.
+distance; "any" is what a user gets, who stops at the first tier that certifies. Fractions are of the texts that the
+model classifies correctly. Milliseconds are of processor time on one core: medians of a text's share of its batch.
 """
 
 from __future__ import annotations
