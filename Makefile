@@ -4,11 +4,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help demo test lint types imports soak bench clean
+.PHONY: help demo test docs lint types imports soak bench clean
 
 help:
-	@echo "make demo   set up .venv, fetch real data and show what sgbt does with it"
+	@echo "make demo   set up .venv; train, certify and attack two models on real reviews"
 	@echo "make test   set up .venv and run every check (style, types, import order, tests)"
+	@echo "make docs   the documentation as a site: site/index.html, which opens from the disk"
 	@echo "make soak   the long campaigns: millions of points, random kills, fuzzing"
 	@echo "make bench  the benchmarks, as ratios against the plain way"
 
@@ -26,6 +27,11 @@ demo: $(STAMP)
 test: $(STAMP) lint types imports
 	@echo "== Running the tests (pytest)"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not soak"
+
+docs: $(STAMP)
+	@echo "== Building the documentation (mkdocs)"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "open site/index.html"
 
 lint: $(STAMP)
 	@echo "== Checking style (ruff)"
@@ -47,4 +53,4 @@ bench: $(STAMP)
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,7 +3,7 @@ steps cheap.
 
 Run: python benchmarks/training.py [--quick]. Needs IMDB and GloVe (300 numbers a word) and, for the objectives that
 take substitutions, the counter-fitted table. The ways that are compared take turns, step by step, on the same batches,
-and medians are reported: what else the machine does meets all of them alike.
+and medians of processor time (one thread) are reported: what else the machine does meets all of them alike.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Stepper:
 
 
 def compared(ways: dict[str, Callable[[Step], None]], steps: list[Step], rounds: int) -> dict[str, list[float]]:
-    """Seconds of every way on every step, the ways taking turns and each beginning as often as the others."""
+    """Processor seconds of every way on every step, the ways taking turns and each beginning as often as the others."""
     names = list(ways)
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for way in ways.values():
@@ -57,9 +57,9 @@ def compared(ways: dict[str, Callable[[Step], None]], steps: list[Step], rounds:
         for place, step in enumerate(steps):
             first = (turn + place) % len(names)
             for name in names[first:] + names[:first]:
-                start = time.perf_counter()
+                start = time.process_time()
                 ways[name](step)
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(time.process_time() - start)
     return seconds
 
 

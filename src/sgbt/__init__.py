@@ -15,6 +15,7 @@ _HOMES = {
     "sgbt.attacks": ("AttackResult", "attack", "summarise"),
     "sgbt.bounds": (
         "ConvBounds",
+        "GrowthPenalty",
         "Interval",
         "LSTMCellBounds",
         "ObservedRange",
@@ -27,6 +28,8 @@ _HOMES = {
     "sgbt.errors": ("SgbtError",),
     "sgbt.lexicon": ("SubstitutionIndex", "SubstitutionTable", "Substitutions", "Vocabulary"),
     "sgbt.models": ("BiLSTM", "LinearBag", "TextCNN", "TextClassifier", "load_classifier", "save_classifier"),
+    "sgbt.evaluate": ("RunRecord", "bench", "read_records"),
+    "sgbt.report": ("report",),
     "sgbt.sklearn": ("RobustTextClassifier",),
     "sgbt.training": (
         "ASCC",

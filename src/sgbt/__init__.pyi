@@ -2,6 +2,7 @@ from sgbt.attacks import AttackResult as AttackResult
 from sgbt.attacks import attack as attack
 from sgbt.attacks import summarise as summarise
 from sgbt.bounds import ConvBounds as ConvBounds
+from sgbt.bounds import GrowthPenalty as GrowthPenalty
 from sgbt.bounds import Interval as Interval
 from sgbt.bounds import LSTMCellBounds as LSTMCellBounds
 from sgbt.bounds import ObservedRange as ObservedRange
@@ -18,6 +19,9 @@ from sgbt.data import load_dataset as load_dataset
 from sgbt.embeddings import EmbeddingTable as EmbeddingTable
 from sgbt.embeddings import load_embeddings as load_embeddings
 from sgbt.errors import SgbtError as SgbtError
+from sgbt.evaluate import RunRecord as RunRecord
+from sgbt.evaluate import bench as bench
+from sgbt.evaluate import read_records as read_records
 from sgbt.lexicon import SubstitutionIndex as SubstitutionIndex
 from sgbt.lexicon import Substitutions as Substitutions
 from sgbt.lexicon import SubstitutionTable as SubstitutionTable
@@ -28,6 +32,7 @@ from sgbt.models import TextClassifier as TextClassifier
 from sgbt.models import TextCNN as TextCNN
 from sgbt.models import load_classifier as load_classifier
 from sgbt.models import save_classifier as save_classifier
+from sgbt.report import report as report
 from sgbt.sklearn import RobustTextClassifier as RobustTextClassifier
 from sgbt.training import ASCC as ASCC
 from sgbt.training import ATFL as ATFL

@@ -6,6 +6,9 @@ what came instead, where, and what to do. The command line prints it and leaves 
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class SgbtError(Exception):
     """A condition that the person at the keyboard can mend.
@@ -23,6 +26,12 @@ class SgbtError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:  # an error of a worker process reaches its parent by pickling
         return _rebuilt, (type(self), self.wanted, self.got, self.where, self.remedy)
+
+
+def did_you_mean(got: str, known: Iterable[str]) -> str:
+    """A remedy for a mistyped name: the nearest known one, or nothing."""
+    near = difflib.get_close_matches(got, list(known), n=1)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 def _rebuilt(kind: type[SgbtError], wanted: str, got: str, where: str, remedy: str) -> SgbtError:
@@ -63,6 +72,14 @@ class BoundError(SgbtError, ValueError):
 
 class CertificateError(SgbtError):
     """A certificate that cannot be made, read or reconciled as asked."""
+
+
+class EvaluationError(SgbtError):
+    """A benchmark, a run record or a report that cannot be made as asked."""
+
+
+class ServeError(SgbtError):
+    """A server that cannot be started, or a request that cannot be met, as asked."""
 
 
 class SgbtWarning(UserWarning):

@@ -46,6 +46,17 @@ def stamp_of(path: Path) -> str:
     return f"{path.resolve()}:{status.st_size}:{status.st_ino}:{status.st_mtime_ns}:{status.st_ctime_ns}"
 
 
+def whole_lines(content: bytes, *, begin: bytes) -> int:
+    """How many bytes of a file of rows are whole lines; what follows is a row that a kill cut off.
+
+    Only what begins as our rows `begin` is taken for that. Anything else is somebody's own last line, and counts as a
+    line, so that whoever parses it refuses the file instead of cutting it.
+    """
+    whole = content.rfind(b"\n") + 1
+    rest = content[whole:]
+    return whole if rest.startswith(begin) or begin.startswith(rest) else len(content)
+
+
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Open a binary stream whose bytes become `path` on success and leave no trace on failure."""
@@ -110,6 +121,25 @@ def exclusive(lock: Path) -> Iterator[None]:
         stream = lock.open("w")
     with stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def claim(lock: Path) -> Iterator[None]:
+    """Hold `lock` while the block runs, or say at once that another process does: its work would be spoiled by ours."""
+    make_folder(lock.parent)
+    with writing_errors(lock):
+        stream = lock.open("w")
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as problem:
+            raise SgbtError(
+                wanted="a folder that no other process is writing to",
+                got="one in use",
+                where=str(lock.parent),
+                remedy="wait for it, or choose another --out",
+            ) from problem
         yield
 
 

@@ -70,18 +70,23 @@ def test_results_are_adversarial_examples_in_any_order(
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])
-def test_workers_do_not_matter_even_in_float32(kind: str, world: World, classifier_of: Classifiers) -> None:
+@pytest.mark.parametrize("method", ["pwws", "genetic:openattack", "pso:openattack"])
+def test_neither_workers_nor_company_matter_even_in_float32(
+    method: str, kind: str, world: World, classifier_of: Classifiers
+) -> None:
     classifier = classifier_of(kind)
     texts, labels = world.texts(20, length=25)
     classifier.model.float()
     try:
         runs = [
-            untimed(attack(classifier, texts, world.table, method="genetic:openattack", labels=labels, workers=count))
-            for count in (1, 2, 3)
+            untimed(
+                attack(classifier, texts, world.table, method=method, labels=labels, workers=count, together=beside)
+            )
+            for count, beside in ((1, 1), (1, 3), (1, 20), (2, 5), (3, 16))
         ]
     finally:
         classifier.model.double()
-    assert runs[0] == runs[1] == runs[2]
+    assert all(run == runs[0] for run in runs)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -176,6 +181,7 @@ def test_split_index_and_predicted_labels(world: World, classifier_of: Classifie
         ({"method": "genetic", "population": 0}, "population of at least 1"),
         ({"method": "greedy", "max_changed": 0}, "max_changed"),
         ({"labels": [0, 1]}, "one label for each text"),
+        ({"together": 0}, "one text or more"),
     ],
 )
 def test_wrong_questions_are_refused(
@@ -209,7 +215,8 @@ def test_rows_are_resumed_and_never_doubled(world: World, classifier_of: Classif
     again = attack(classifier, texts, world.table, labels=labels, out=path)
     attack(classifier, texts, world.table, labels=labels, out=path)
     assert untimed(again) == untimed(whole)
-    assert untimed(read_rows(path)) == untimed(whole)
+    rows = sorted(read_rows(path), key=lambda row: row.index)  # rows come in the order in which they are done
+    assert untimed(rows) == untimed(whole)
     attack(classifier, texts, world.table, labels=labels, out=path, method="greedy")
     assert len(read_rows(path)) == 20
     with pytest.raises(AttackError, match="with others"):

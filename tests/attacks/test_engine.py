@@ -9,9 +9,9 @@ import pytest
 import torch
 from tests.attacks.world import KINDS, World
 
-from sgbt.attacks.bilstm_engine import PrefixTree
 from sgbt.attacks.classifier_engine import ClassifierEngine
-from sgbt.attacks.engine import Swaps
+from sgbt.attacks.engine import Question, Swaps, fast_network
+from sgbt.attacks.prefix_tree import PrefixTree
 from sgbt.attacks.space import MASKED, SearchSpace, State
 from sgbt.models import TextClassifier, TwoChannel
 
@@ -24,6 +24,10 @@ def random_states(space: SearchSpace, count: int, seed: int = 0) -> State:
     return (rng.integers(0, limits, size=(count, len(space))) * (rng.random((count, len(space))) < 0.4)).astype(
         np.int32
     )
+
+
+def engine_of(classifier: TextClassifier, space: SearchSpace) -> ClassifierEngine:
+    return ClassifierEngine(classifier, space, fast_network(classifier.model))
 
 
 def asked_directly(classifier: TextClassifier, space: SearchSpace, states: State) -> np.ndarray:
@@ -49,15 +53,15 @@ def test_scores_equal_the_models_own(
     space = SearchSpace.of(words, world.table, length=classifier.max_length)
     model = classifier.model.float() if single else classifier.model.double()
     try:
-        engine = ClassifierEngine(classifier, space)
+        engine = engine_of(classifier, space)
         states = random_states(space, 12)
-        assert np.abs(engine.probabilities(states) - asked_directly(classifier, space, states)).max() < 1e-5
+        assert np.abs(engine.answer(Question(states)).texts - asked_directly(classifier, space, states)).max() < 1e-5
         owners = np.repeat(np.arange(12), length * 3)
         positions = np.tile(np.repeat(np.arange(length), 3), 12)
         choices = np.tile(np.array([MASKED, 0, 1]), 12 * length)
         choices = np.minimum(choices, space.substitutes[positions]) if length else choices
         swaps = Swaps(owners, positions, choices)
-        found = engine.neighbourhood(states, swaps)
+        found = engine.answer(Question(states, swaps))
         assert np.abs(found.texts - asked_directly(classifier, space, states)).max() < 1e-5
         if length:
             changed = asked_directly(classifier, space, swaps.applied(states))
@@ -70,24 +74,55 @@ def test_few_and_many_positions_agree(world: World, classifier_of: Callable[...,
     """Running maxima (many positions) and direct ones (few) are two ways to the same value."""
     words = world.text(np.random.default_rng(3), length=40, label=1).split()
     space = SearchSpace.of(words, world.table)
-    engine = ClassifierEngine(classifier_of("cnn"), space)
+    engine = engine_of(classifier_of("cnn"), space)
     positions, choices = space.swaps
     zero = np.zeros(len(positions), np.int64)
-    many = engine.neighbourhood(space.original[None], Swaps(zero, positions, choices)).swaps
-    one = [
-        engine.neighbourhood(space.original[None], Swaps(zero[:1], positions[at : at + 1], choices[at : at + 1])).swaps
-        for at in range(len(positions))
-    ]
+    many = engine.answer(Question(space.original[None], Swaps(zero, positions, choices))).swaps
+    each = [Swaps(zero[:1], positions[at : at + 1], choices[at : at + 1]) for at in range(len(positions))]
+    one = [engine.answer(Question(space.original[None], swaps)).swaps for swaps in each]
     np.testing.assert_array_equal(many, np.concatenate(one))
 
 
 def test_a_tree_reads_each_beginning_once() -> None:
     texts = np.array([[1, 2, 3], [1, 2, 4], [0, 2, 3], [1, 2, 3], [1, 5, 3]])
     tree = PrefixTree.of(texts)
-    np.testing.assert_array_equal(tree.texts[tree.row_of], texts)
+    np.testing.assert_array_equal(tree.texts[tree.branch_of], texts)
     for step in range(3):
         beginnings = {tuple(row[: step + 1]) for row in texts.tolist()}
-        assert (tree.agreement <= step).sum() == len(beginnings)
+        assert (tree.starts <= step).sum() == len(beginnings)
+    for branch, (parent, start) in enumerate(zip(tree.parents, tree.starts, strict=True)):
+        assert (parent < 0) == (start == 0)
+        if start:
+            assert tree.starts[parent] < start
+            np.testing.assert_array_equal(tree.texts[parent][:start], tree.texts[branch][:start])
+
+
+@pytest.mark.parametrize("single", [False, True], ids=["float64", "float32"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_do_not_depend_on_the_company(
+    kind: str, single: bool, world: World, classifier_of: Callable[..., TextClassifier]
+) -> None:
+    """To the last bit: so a text's row is the same whatever is attacked beside it."""
+    classifier = classifier_of(kind)
+    rng = np.random.default_rng(8)
+    model = classifier.model.float() if single else classifier.model.double()
+    try:
+        spaces = [
+            SearchSpace.of(world.text(rng, length=length, label=0).split(), world.table) for length in (9, 1, 30, 17, 9)
+        ]
+        questions = [
+            Question(random_states(space, count), Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps))
+            for space, count in zip(spaces, (1, 2, 40, 3, 5), strict=True)
+        ]
+        network = fast_network(model)
+        engines = [ClassifierEngine(classifier, space, network) for space in spaces]
+        together = ClassifierEngine.together(engines, questions)
+        for space, question, answer in zip(spaces, questions, together, strict=True):
+            alone = engine_of(classifier, space).answer(question)
+            np.testing.assert_array_equal(alone.texts, answer.texts)
+            np.testing.assert_array_equal(alone.swaps, answer.swaps)
+    finally:
+        model.double()
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm-mean", "two-channel"])
@@ -99,7 +134,7 @@ def test_slopes_are_the_derivative_of_the_lead(
     model = classifier.model
     words = world.text(np.random.default_rng(5), length=12, label=1).split()
     space = SearchSpace.of(words, world.table)
-    slopes = ClassifierEngine(classifier, space).slopes(space.original, 0)
+    slopes = engine_of(classifier, space).slopes(space.original, 0)
     assert np.abs(slopes[:, 0]).max() < 1e-12
     parts = model.parts if isinstance(model, TwoChannel) else (model,)
     ids = torch.tensor([world.vocabulary.encode(words)])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.soundness.trained import HIDDEN, WORDS, dataset, table, trained
 
-from sgbt.certify import certify, explain
+from sgbt.certify import Prepared, certify, explain
+from sgbt.errors import CertificateError
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])
@@ -43,3 +44,18 @@ def test_an_empty_text_has_no_shares() -> None:
     told = explain(trained("bilstm"), "")
     assert told.words == ()
     assert told.margin == pytest.approx(told.clean)
+
+
+@pytest.mark.parametrize("kind", ["cnn", "linear"])
+def test_what_is_prepared_once_says_the_same(kind: str) -> None:
+    classifier = trained(kind)
+    prepared = Prepared.of(classifier, table(), word_table_bytes=0)
+    texts = dataset().test.texts[:5]
+    assert certify(prepared, texts) == certify(classifier, texts, table())
+    assert explain(prepared, texts[0]) == explain(classifier, texts[0], table())
+
+
+def test_another_table_than_the_prepared_one_is_refused() -> None:
+    prepared = Prepared.of(trained("cnn"), table(), word_table_bytes=0)
+    with pytest.raises(CertificateError, match="prepared for"):
+        certify(prepared, ["goodaa"], table().nearest(1))

@@ -13,7 +13,7 @@ import numpy as np
 
 from sgbt.attacks.greedy import moves
 from sgbt.attacks.method import Limited, at_least
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import State
 
 
@@ -30,11 +30,11 @@ class Beam(Limited):
         at_least("width", self.width, 1)
         at_least("patience", self.patience, 0)
 
-    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
         """The first broken text, the most broken one of its step; None when the beam stands still."""
         space, label = scorer.space, scorer.label
         beam = space.original[None]
-        least = float(scorer.probabilities(beam)[0, label])
+        least = float((yield from scorer.probabilities(beam))[0, label])
         seen = {beam[0].tobytes()}
         waited = 0
         while waited <= self.patience:
@@ -44,7 +44,7 @@ class Beam(Limited):
                 return None
             positions = np.concatenate([positions for positions, _ in steps])
             choices = np.concatenate([choices for _, choices in steps])
-            probabilities = scorer.neighbourhood(beam, owners, positions, choices).swaps
+            probabilities = (yield from scorer.neighbourhood(beam, owners, positions, choices)).swaps
             left = probabilities[:, label]
             kept = []
             for place in np.argsort(left, kind="stable"):

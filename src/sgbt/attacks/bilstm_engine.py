@@ -1,13 +1,16 @@
-"""BiLSTM, asked about many variants of one text.
+"""BiLSTM, asked about many variants of several texts.
 
-Input projections of every word that can occur are found once. Variants that begin alike share their forward states as
-far as they agree, and variants that end alike share their backward states: the variants, sorted, are a tree, and each
-of its nodes is computed once. One-word changes are the simplest case, and whole populations profit in the same way.
+Input projections of every word are found once. Variants that begin alike share their forward states as far as they
+agree, and variants that end alike share their backward states: variants of one text are a tree, and each stretch of it
+is read once. Several texts are read side by side, aligned at their ends, so that a step is one product of matrices for
+all of them: texts begin, and branches leave, but none ends before the last step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -16,125 +19,171 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sgbt.attacks.engine import Neighbourhood, Swaps
+from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood
+from sgbt.attacks.prefix_tree import PrefixTree
+from sgbt.attacks.word_rows import WordRows
 from sgbt.models import BiLSTM
 
 Array = NDArray[Any]
-ROWS = 4096
+ROWS = 768
 """Texts that are read at once: enough to fill the processor, few enough to stay in its cache."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PrefixTree:
-    """Texts sorted so that those with a common beginning are neighbours.
-
-    Row j of `texts` agrees with row j - 1 on its first `agreement[j]` words, and on no more; so it is the first to read
-    its own beginning of t + 1 words exactly if agreement[j] <= t. `row_of` finds each text as it was given.
-    """
-
-    texts: Array
-    agreement: Array
-    row_of: Array
-
-    @staticmethod
-    def of(texts: Array) -> PrefixTree:
-        """From texts [texts, words] of whole numbers."""
-        packed = np.ascontiguousarray(texts.astype(np.int32))
-        keys = packed.view(np.dtype((np.void, packed.itemsize * packed.shape[1]))).ravel()
-        order = np.argsort(keys, kind="stable")
-        texts = packed[order]
-        row_of = np.empty(len(order), np.int64)
-        row_of[order] = np.arange(len(order))
-        differs = texts[1:] != texts[:-1]
-        first = np.where(differs.any(axis=1), differs.argmax(axis=1), texts.shape[1])
-        return PrefixTree(texts, np.concatenate([[0], first]), row_of)
+WIDTH = 16
+"""Rows are added by as many at once; one that no text has yet is read for nothing. Products of matrices with fewer than
+four rows are rounded in another way, so there are never fewer.
+"""
 
 
 class FastBiLSTM:
-    """A BiLSTM over a list of distinct words, for texts of one length."""
+    """The two directions of a BiLSTM over the words met so far, and its head."""
 
     @torch.no_grad()
-    def __init__(self, model: BiLSTM, distinct: Array, length: int) -> None:
-        self._length = length
+    def __init__(self, model: BiLSTM) -> None:
         self._mean = model.config.pooling == "mean"
-        vectors = model.embedding(model.embedding.encode(torch.from_numpy(distinct)))
-        vectors = torch.cat([vectors, vectors.new_zeros(1, vectors.shape[1])])  # the last row is padding
-        self._directions = [Direction.of(lstm, vectors) for lstm in (model.forwards, model.backwards)]
-        self._head, self._head_bias = model.head.weight.t().contiguous().numpy(), model.head.bias.numpy()
+        lstms = (model.forwards, model.backwards)
 
-    def logits(self, places: Array) -> Array:
-        """Logits [texts, labels] of texts in full."""
-        if not self._length:  # a text without words is read as one zero vector
-            places = np.full((len(places), 1), -1)
-        pieces = [self._logits(places[start : start + ROWS]) for start in range(0, len(places), ROWS)]
-        return np.concatenate(pieces) if pieces else np.zeros((0, len(self._head_bias)))
+        def project(ids: Tensor) -> Tensor:
+            vectors = model.embedding(model.embedding.encode(ids))
+            return torch.cat([_inputs(lstm, vectors) for lstm in lstms], dim=1)
 
-    def neighbourhood(self, places: Array, swaps: Swaps, new: Array) -> Neighbourhood:
-        """Logits of texts and of one-word changes of them."""
-        changed = places[swaps.owners]
-        changed[np.arange(len(changed)), swaps.positions] = new
-        logits = self.logits(np.concatenate([places, changed]))
-        return Neighbourhood(logits[: len(places)], logits[len(places) :])
+        nothing = model.head.weight.new_zeros(1, model.embedding.width)
+        padding = torch.cat([_inputs(lstm, nothing)[0] for lstm in lstms])
+        ids = len(model.embedding.weight if model.embedding.codes is None else model.embedding.codes)
+        self._words = WordRows(project, [4 * model.config.hidden] * 2, padding, ids=ids)
+        self._recurrent = [_recurrent(lstm) for lstm in lstms]
+        self._head = 0.5 * model.head.weight.t().contiguous()  # states are kept doubled
+        self._head_bias = model.head.bias.detach()
 
-    def _logits(self, places: Array) -> Array:
-        ahead, behind = self._directions
-        features = [ahead.read(places, mean=self._mean), behind.read(places[:, ::-1], mean=self._mean)]
-        logits: Array = np.concatenate(features, axis=1) @ self._head + self._head_bias
-        return logits
+    def open(self, ids: Ids, length: int) -> None:
+        """Project the words; nothing else is remembered of a text."""
+        self._words.meet(ids)
+
+    def answers(self, opened: Sequence[None], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
+        """Logits of texts and of their changes: all questions are read side by side."""
+        asked = [self._words.rows(np.concatenate([question.ids, question.changed()])) for question in questions]
+        # a text without words is read as one zero vector
+        asked = [texts if texts.shape[1] else np.zeros((len(texts), 1), np.int64) for texts in asked]
+        pieces = [texts[start : start + ROWS] for texts in asked for start in range(0, len(texts), ROWS)]
+        found = [self._logits(group) for group in _groups(pieces)]
+        labels = len(self._head_bias)
+        logits = torch.cat(found).numpy() if found else np.zeros((0, labels), np.float32)
+        edges = [0, *accumulate(len(texts) for texts in asked)]
+        answers = []
+        for question, start, stop in zip(questions, edges, edges[1:], strict=False):
+            own = logits[start:stop]
+            answers.append(Neighbourhood(own[: len(question.ids)], own[len(question.ids) :]))
+        return answers
+
+    @torch.no_grad()
+    def _logits(self, texts: Sequence[Array]) -> Tensor:
+        backwards = [own[:, ::-1] for own in texts]
+        features = [
+            read(own, table, recurrent, mean=self._mean)
+            for own, table, recurrent in zip((texts, backwards), self._words.tables, self._recurrent, strict=True)
+        ]
+        return torch.cat(features, dim=1) @ self._head + self._head_bias
+
+
+def _groups(pieces: Sequence[Array]) -> Iterator[list[Array]]:
+    """Consecutive pieces, as many as are read at once."""
+    group: list[Array] = []
+    for piece in pieces:
+        if group and sum(map(len, group)) + len(piece) > ROWS:
+            yield group
+            group = []
+        group.append(piece)
+    if group:
+        yield group
+
+
+def _inputs(lstm: nn.LSTM, vectors: Tensor) -> Tensor:
+    """What words give to the gates.
+
+    Gates stand in the order input, forget, output, cell. The first three are halved, because
+    sigmoid(z) = (1 + tanh(z / 2)) / 2: then one tanh serves all four.
+    """
+    bias = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
+    return _arranged(F.linear(vectors, lstm.get_parameter("weight_ih_l0"), bias).t()).t().contiguous()
+
+
+def _recurrent(lstm: nn.LSTM) -> Tensor:
+    """What doubled states give to the gates."""
+    return 0.5 * _arranged(lstm.get_parameter("weight_hh_l0").detach()).t().contiguous()
+
+
+def _arranged(gates: Tensor) -> Tensor:
+    entry, forget, cell, leave = gates.chunk(4)
+    return torch.cat([0.5 * entry, 0.5 * forget, 0.5 * leave, cell])
+
+
+def read(texts: Sequence[Array], inputs: Array, recurrent: Tensor, *, mean: bool) -> Tensor:
+    """Doubled states [texts, hidden] after reading, or their means over the words, for several lists of texts.
+
+    With t = tanh of half a gate's input, a step is c' = (c + g + c t_forget + g t_input) / 2 and
+    2 h' = tanh(c') (1 + t_output). NumPy gathers and takes tanh, torch multiplies, both in the same memory: each does
+    its part faster.
+    """
+    plan = Plan.of(texts)
+    rows, size = plan.words.shape[1], len(recurrent)
+    gates = torch.empty(rows, 4 * size, dtype=recurrent.dtype)
+    # the last row stays zero: it is the state before anything was read, the parent -1
+    hidden, cell, next_cell, total = torch.zeros(4, rows + 1, size, dtype=recurrent.dtype)
+    before = width = 0
+    for words, count in zip(plan.words, plan.alive, strict=True):
+        if count > before:
+            parents = plan.parents[before:count]
+            for state in (hidden, cell, total)[: 3 if mean else 2]:  # branches start with the states of their parents
+                state.numpy()[before:count] = state.numpy()[parents]
+            before = count
+        if count > width:
+            width = -(-count // WIDTH) * WIDTH
+            z, h = gates[:width], hidden[:width]
+            entry, forget, leave, value = z.split(size, dim=1)
+            z_array, h_array = z.numpy(), h.numpy()
+        c, new = cell[:width], next_cell[:width]
+        inputs.take(words[:width], axis=0, out=z_array, mode="clip")
+        z.addmm_(h, recurrent)
+        np.tanh(z_array, out=z_array)
+        torch.lerp(c, value, 0.5, out=new)
+        new.addcmul_(c, forget, value=0.5).addcmul_(value, entry, value=0.5)
+        cell, next_cell = next_cell, cell
+        np.tanh(new.numpy(), out=h_array)
+        h.addcmul_(h, leave)
+        if mean:
+            total[:width].add_(h)
+    if not mean:
+        return hidden[torch.from_numpy(plan.row_of)]
+    lengths = torch.cat([torch.full((len(own), 1), own.shape[1]) for own in texts])
+    return total[torch.from_numpy(plan.row_of)] / lengths
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Direction:
-    """One reading direction: the gates' input of every distinct word, and the recurrent weights.
+class Plan:
+    """Several trees, read side by side and aligned at their ends; one row per branch, in the order of their starts.
 
-    Gates stand in the order input, forget, output, cell. The first three are halved, because
-    sigmoid(z) = (1 + tanh(z / 2)) / 2: then one tanh serves all four. NumPy takes the steps, since most of them are so
-    small that what counts is how soon an operation starts.
+    At step s the first `alive[s]` rows read `words[s]`; a row starts with the states of row `parents[j]`, or with zeros
+    (-1). `row_of` finds the row of every text, in the order in which they were given.
     """
 
-    inputs: Array
-    recurrent: Array
+    words: Array
+    alive: list[int]
+    parents: Array
+    row_of: Array
 
     @staticmethod
-    def of(lstm: nn.LSTM, vectors: Tensor) -> Direction:
-        """From a layer and the vectors of the distinct words."""
-        size = lstm.hidden_size
-        order = torch.cat([torch.arange(2 * size), torch.arange(3 * size, 4 * size), torch.arange(2 * size, 3 * size)])
-        scale = torch.cat([torch.full((3 * size,), 0.5), torch.ones(size)]).to(vectors.dtype)
-        bias = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
-        inputs = F.linear(vectors, lstm.get_parameter("weight_ih_l0"), bias)[:, order] * scale
-        recurrent = lstm.get_parameter("weight_hh_l0")[order].t() * scale
-        return Direction(inputs.contiguous().numpy(), recurrent.contiguous().numpy())
-
-    def read(self, places: Array, *, mean: bool) -> Array:
-        """The features [texts, hidden] of texts, each in this direction's order."""
-        tree = PrefixTree.of(places)
-        size = len(self.recurrent)
-        readers = np.zeros(0, np.int64)
-        hidden, cell, total = (np.zeros((1, size), self.inputs.dtype) for _ in range(3))
-        words = np.ascontiguousarray(tree.texts.T)
-        branching = set(tree.agreement.tolist())
-        for step in range(places.shape[1]):
-            if step in branching:
-                more = np.flatnonzero(tree.agreement <= step)
-                parents = np.searchsorted(readers, more, side="right").clip(min=1) - 1
-                hidden, cell, total = hidden[parents], cell[parents], total[parents] if mean else total
-                readers = more
-                gates, given = (np.empty((len(more), 4 * size), self.inputs.dtype) for _ in range(2))
-                opened, taken = gates[:, : 3 * size], np.empty_like(hidden)
-            np.take(self.inputs, words[step][readers], axis=0, out=given, mode="wrap")  # -1 is the last row: padding
-            np.matmul(hidden, self.recurrent, out=gates)
-            gates += given
-            np.tanh(gates, out=gates)
-            opened *= 0.5
-            opened += 0.5
-            cell *= gates[:, size : 2 * size]
-            np.multiply(gates[:, :size], gates[:, 3 * size :], out=taken)
-            cell += taken
-            np.tanh(cell, out=hidden)
-            hidden *= gates[:, 2 * size : 3 * size]
-            if mean:
-                total += hidden
-        found = np.searchsorted(readers, tree.row_of, side="right") - 1
-        features: Array = total[found] / places.shape[1] if mean else hidden[found]
-        return features
+    def of(texts: Sequence[Array]) -> Plan:
+        """From lists of texts [texts, words], each with a length of its own."""
+        trees = [PrefixTree.of(own) for own in texts]
+        longest = max(own.shape[1] for own in texts)
+        offsets = [0, *accumulate(len(tree.starts) for tree in trees)]
+        starts = np.concatenate([tree.starts + longest - tree.texts.shape[1] for tree in trees])
+        order = np.argsort(starts, kind="stable")
+        row = np.full(len(order) + 1, -1)  # the last entry stands for no parent
+        row[order] = np.arange(len(order))
+        words = np.zeros((longest, -(-len(order) // WIDTH) * WIDTH), np.int64)
+        parents, row_of = [], []
+        for tree, offset in zip(trees, offsets, strict=False):
+            words[longest - tree.texts.shape[1] :, row[offset : offset + len(tree.starts)]] = tree.texts.T
+            parents.append(row[np.where(tree.parents < 0, -1, tree.parents + offset)])
+            row_of.append(row[tree.branch_of + offset])
+        alive = np.searchsorted(starts[order], np.arange(longest), side="right").tolist()
+        return Plan(words, alive, np.concatenate(parents)[order], np.concatenate(row_of))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from sgbt.attacks.engine import Classify, Neighbourhood, Probabilities, Swaps
+from sgbt.attacks.engine import Classify, Neighbourhood, Probabilities, Question
 from sgbt.attacks.space import MASKED, SearchSpace, State
 from sgbt.data.tokenizer import Tokens
 from sgbt.errors import AttackError
 
 BATCH = 256
+RESOLUTION = 6
+"""Decimals of a probability that mean something: differences below are rounding, and count as none."""
 MASK_WORD = "<unk>"
 """What stands for a masked word in a text that is shown to a victim whose unknown id is out of reach."""
 
@@ -17,26 +21,34 @@ MASK_WORD = "<unk>"
 class CallableEngine:
     """Scores states as texts, in batches without repetitions, and remembers every answer."""
 
-    resolution = 6
-
     def __init__(self, classify: Classify, space: SearchSpace, tokens: Tokens) -> None:
         self._classify, self._space, self._tokens = classify, space, tokens
         self._known: dict[str, Probabilities] = {}
 
-    def probabilities(self, states: State) -> Probabilities:
-        """Label probabilities of texts given in full."""
-        texts = [self._written(state) for state in states]
-        asked = [text for text in dict.fromkeys(texts) if text not in self._known]
+    def answer(self, question: Question) -> Neighbourhood:
+        """Label probabilities of the texts asked about and of their changes."""
+        return CallableEngine.together([self], [question])[0]
+
+    @staticmethod
+    def together(engines: Sequence[CallableEngine], questions: Sequence[Question]) -> list[Neighbourhood]:
+        """One answer per question, each from its own engine; all engines are of one callable."""
+        texts = [
+            [engine._written(state) for state in (*question.states, *question.swaps.applied(question.states))]
+            for engine, question in zip(engines, questions, strict=True)
+        ]
+        new = [text for engine, own in zip(engines, texts, strict=True) for text in own if text not in engine._known]
+        asked = list(dict.fromkeys(new))
+        found: dict[str, Probabilities] = {}
         for start in range(0, len(asked), BATCH):
             batch = asked[start : start + BATCH]
-            self._known.update(zip(batch, checked_answer(self._classify(batch), len(batch)), strict=True))
-        rounded: Probabilities = np.stack([self._known[text] for text in texts]).round(self.resolution)
-        return rounded
-
-    def neighbourhood(self, states: State, swaps: Swaps) -> Neighbourhood:
-        """Label probabilities of texts and of one-word changes of them."""
-        both = self.probabilities(np.concatenate([states, swaps.applied(states)]))
-        return Neighbourhood(both[: len(states)], both[len(states) :])
+            rows = checked_answer(engines[0]._classify(batch), len(batch)).round(RESOLUTION)
+            found.update(zip(batch, rows, strict=True))
+        answers = []
+        for engine, question, own in zip(engines, questions, texts, strict=True):
+            engine._known.update((text, found[text]) for text in own if text in found)
+            rows = np.stack([engine._known[text] for text in own])
+            answers.append(Neighbourhood(rows[: len(question.states)], rows[len(question.states) :]))
+        return answers
 
     def _written(self, state: State) -> str:
         swaps = dict(self._space.changes(np.where(state == MASKED, 0, state)))

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sgbt.attacks.check import checked
-from sgbt.attacks.engine import Classify
+from sgbt.attacks.engine import Classify, TextEngine
+from sgbt.attacks.lockstep import Search, in_step
 from sgbt.attacks.method import Attack
 from sgbt.attacks.methods import full_name, method_named
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult, Swap
 from sgbt.attacks.rows import Rows
-from sgbt.attacks.scorer import OutOfQueries, Scorer
+from sgbt.attacks.scorer import Asking, OutOfQueries, Scorer
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import Victim, victim_of
 from sgbt.attacks.workers import in_processes
 from sgbt.data import Split
+from sgbt.data.tokenizer import Tokens
 from sgbt.errors import AttackError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import TextClassifier
 
 Listener = Callable[[AttackResult], None]
+TOGETHER = 16
+"""Texts that are attacked side by side."""
+BLOCK = 32
+"""Texts whose own labels are asked for at once."""
 
 
 def attack(
@@ -41,6 +48,7 @@ def attack(
     out: str | Path | None = None,
     listener: Listener | None = None,
     workers: int = 1,
+    together: int = TOGETHER,
     **options: Any,
 ) -> list[AttackResult]:
     """Attack every text within the substitutions of `table`, and say what came of it, in the order of the texts.
@@ -53,13 +61,15 @@ def attack(
     A text that the model gets wrong is skipped. The random numbers of a text depend on `seed` and the text alone, so
     its row is the same in any company and any order. With `out`, rows are appended to a file of JSON lines as they are
     made; the same call after an interruption makes only those that are missing. With several `workers`, that many
-    processes share the texts; the rows are the same.
+    processes share the texts; in each, `together` texts are attacked side by side; the rows are the same.
     """
     words = list(texts.texts if isinstance(texts, Split) else texts)
     if isinstance(texts, Split) and labels is None:
         labels = texts.labels.tolist()
     if labels is not None and len(labels) != len(words):
         raise AttackError(wanted="one label for each text", got=f"{len(words)} texts and {len(labels)} labels")
+    if together < 1:
+        raise AttackError(wanted="one text or more at once", got=str(together), where="together")
     if isinstance(method, str):
         name, chosen = full_name(method), method_named(method, **options)
     else:
@@ -67,12 +77,9 @@ def attack(
     used = table.table if isinstance(table, SubstitutionIndex) else table
     used = used.without(stop_words) if stop_words else used
     victim = victim_of(model)
+    used.require_read_by(victim.tokenizer)
     settings = "" if out is None else _settings(victim, used, chosen, name, seed, max_queries)
-
-    def task(index: int) -> AttackResult:
-        label = None if labels is None else int(labels[index])
-        return _attack_one(victim, words[index], label, used, chosen, index, name, seed, max_queries)
-
+    campaign = Campaign(victim, words, labels, used, chosen, name, seed, max_queries, together)
     results: dict[int, AttackResult] = {}
     with Rows(out) as rows:
         for index, text in enumerate(words):
@@ -81,7 +88,7 @@ def attack(
                 if listener is not None:
                     listener(known)
         missing = [index for index in range(len(words)) if index not in results]
-        for result in in_processes(task, missing, workers=workers):
+        for result in in_processes(campaign.results, missing, workers=workers):
             rows.add(settings, result)
             results[result.index] = result
             if listener is not None:
@@ -89,41 +96,67 @@ def attack(
     return [results[index] for index in range(len(words))]
 
 
-def _attack_one(
-    victim: Victim,
-    text: str,
-    label: int | None,
-    table: SubstitutionTable,
-    method: Attack,
-    index: int,
-    name: str,
-    seed: int,
-    max_queries: int | None,
-) -> AttackResult:
-    began = time.perf_counter()
-    tokens = victim.tokenizer.tokenize(text)
-    before = int(np.argmax(victim.probabilities([text])[0]))
-    label = before if label is None else label
+@dataclass(frozen=True)
+class Campaign:
+    """Everything that determines the rows of some texts."""
 
-    def result(status: str, after: int, perturbed: str, swaps: tuple[Swap, ...], queries: int) -> AttackResult:
-        took = time.perf_counter() - began
-        return AttackResult(index, name, status, label, after, text, perturbed, swaps, len(tokens), queries, took, seed)
+    victim: Victim
+    texts: Sequence[str]
+    labels: Sequence[int] | None
+    table: SubstitutionTable
+    method: Attack
+    name: str
+    seed: int
+    max_queries: int | None
+    together: int
 
-    if before != label:
-        return result(SKIPPED, before, text, (), 0)
-    space = SearchSpace.of(tokens.words, table, length=victim.max_length)
-    if not len(space.replaceable):
-        return result(FAILED, label, text, (), 0)
-    scorer = Scorer(victim.open(tokens, space), space, label, limit=max_queries)
-    try:
-        found = method.search(scorer, generator_for(text, seed))
-    except OutOfQueries:
-        found = None
-    if found is None:
-        return result(FAILED, label, text, (), scorer.queries)
-    swaps = tuple(Swap(place, tokens.words[place], word) for place, word in sorted(space.changes(found).items()))
-    perturbed, after = checked(victim, tokens, swaps, label, table, name)
-    return result(SUCCESS, after, perturbed, swaps, scorer.queries)
+    def results(self, indices: Sequence[int]) -> Iterator[AttackResult]:
+        """The rows of the given texts, in the order in which they are done."""
+        for search in in_step(self.victim, self._searches(indices), together=self.together):
+            yield replace(search.results[0], seconds=search.seconds)
+
+    def _searches(self, indices: Sequence[int]) -> Iterator[Search[AttackResult]]:
+        for start in range(0, len(indices), BLOCK):
+            block = indices[start : start + BLOCK]
+            began = time.perf_counter()
+            predicted = self.victim.probabilities([self.texts[index] for index in block]).argmax(axis=1)
+            each = (time.perf_counter() - began) / len(block)
+            for index, before in zip(block, predicted.tolist(), strict=True):
+                yield self._search(index, before, each)
+
+    def _search(self, index: int, before: int, seconds: float) -> Search[AttackResult]:
+        """The attack on one text, ready to ask its first question; `before` is the label that the victim gives it."""
+        began = time.perf_counter()
+        tokens = self.victim.tokenizer.tokenize(self.texts[index])
+        label = before if self.labels is None else int(self.labels[index])
+        space = SearchSpace.of(tokens.words, self.table, length=self.victim.max_length)
+        engine = self.victim.open(tokens, space) if before == label and len(space.replaceable) else None
+        asking = self._attacked(index, label, before, tokens, space, engine)
+        return Search(asking, engine, seconds + time.perf_counter() - began)
+
+    def _attacked(
+        self, index: int, label: int, before: int, tokens: Tokens, space: SearchSpace, engine: TextEngine | None
+    ) -> Asking[AttackResult]:
+        text = self.texts[index]
+
+        def result(status: str, after: int, perturbed: str, swaps: tuple[Swap, ...], queries: int) -> AttackResult:
+            about = (index, self.name, status, label, after, text, perturbed, swaps)
+            return AttackResult(*about, len(tokens), queries, 0.0, self.seed)
+
+        if before != label:
+            return result(SKIPPED, before, text, (), 0)
+        if engine is None:  # nothing can be replaced
+            return result(FAILED, label, text, (), 0)
+        scorer = Scorer(engine, space, label, limit=self.max_queries)
+        try:
+            found = yield from self.method.search(scorer, generator_for(text, self.seed))
+        except OutOfQueries:
+            found = None
+        if found is None:
+            return result(FAILED, label, text, (), scorer.queries)
+        swaps = tuple(Swap(place, tokens.words[place], word) for place, word in sorted(space.changes(found).items()))
+        perturbed, after = checked(self.victim, tokens, swaps, label, self.table, self.name)
+        return result(SUCCESS, after, perturbed, swaps, scorer.queries)
 
 
 def generator_for(text: str, seed: int) -> np.random.Generator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 
 from sgbt.attacks.engine import (
+    FastNetwork,
+    IdQuestion,
     Neighbourhood,
-    Probabilities,
-    Swaps,
+    Question,
     as_probabilities,
-    fast_network,
     resolution_of,
 )
 from sgbt.attacks.space import SearchSpace, State
@@ -26,37 +27,60 @@ Array = NDArray[Any]
 
 class ClassifierEngine:
     """Scores states as ids: `ids[i, c]` is what the model is shown for choice c at position i; the last column is
-    what it is shown for a masked word, the unknown id.
+    what it is shown for a masked word, the unknown id. A text asked about in full is remembered.
     """
 
-    def __init__(self, classifier: TextClassifier, space: SearchSpace) -> None:
-        self._model = classifier.model
-        self.resolution = resolution_of(classifier)
+    def __init__(self, classifier: TextClassifier, space: SearchSpace, network: FastNetwork | None) -> None:
+        self._model, self._network = classifier.model, network
+        self._resolution = resolution_of(classifier)
         widest = int(space.substitutes.max(initial=0)) + 2
         self._ids = np.full((len(space), widest), UNKNOWN, np.int64)
         for place, options in enumerate(space.options):
             self._ids[place, : len(options)] = classifier.vocabulary.encode(options)
-        distinct, places = np.unique(self._ids, return_inverse=True)
-        self._distinct, self._places = distinct, places.reshape(self._ids.shape)
         self._positions = np.arange(len(space))
-        self._fast = fast_network(self._model, distinct, len(space))
+        self._opened = None if network is None else network.open(self._ids, len(space))
+        self._known: dict[bytes, Array] = {}
 
-    def probabilities(self, states: State) -> Probabilities:
-        """Label probabilities of texts given in full."""
-        if self._fast is None:
-            return as_probabilities(self._plain(self._ids[self._positions, states]), self.resolution)
-        return as_probabilities(self._fast.logits(self._places[self._positions, states]), self.resolution)
+    def answer(self, question: Question) -> Neighbourhood:
+        """Label probabilities of the texts asked about and of their changes."""
+        return ClassifierEngine.together([self], [question])[0]
 
-    def neighbourhood(self, states: State, swaps: Swaps) -> Neighbourhood:
-        """Label probabilities of texts and of one-word changes of them."""
-        if self._fast is None:
-            return Neighbourhood(self.probabilities(states), self.probabilities(swaps.applied(states)))
-        places = self._places[self._positions, states]
-        new = self._places[swaps.positions, swaps.choices]
-        logits = self._fast.neighbourhood(places, swaps, new)
-        return Neighbourhood(
-            as_probabilities(logits.texts, self.resolution), as_probabilities(logits.swaps, self.resolution)
-        )
+    @staticmethod
+    def together(engines: Sequence[ClassifierEngine], questions: Sequence[Question]) -> list[Neighbourhood]:
+        """One answer per question, each from its own engine; all engines are of one classifier."""
+        pairs = list(zip(engines, questions, strict=True))
+        shorter = [engine._without_known(question) for engine, question in pairs]
+        asked = [engine._in_ids(question) for engine, question in zip(engines, shorter, strict=True)]
+        network = engines[0]._network
+        if network is None:
+            logits = [engine._plain(question) for engine, question in zip(engines, asked, strict=True)]
+        else:
+            logits = network.answers([engine._opened for engine in engines], asked)
+        resolution = engines[0]._resolution
+        found = [
+            Neighbourhood(as_probabilities(own.texts, resolution), as_probabilities(own.swaps, resolution))
+            for own in logits
+        ]
+        for engine, question, answer in zip(engines, shorter, found, strict=True):
+            engine._known.update(zip(map(bytes, question.states), answer.texts, strict=True))
+        return [engine._with_known(question, answer) for (engine, question), answer in zip(pairs, found, strict=True)]
+
+    def _without_known(self, question: Question) -> Question:
+        """The question without texts that are known or asked about twice, if it has no changes of them."""
+        if len(question.swaps):
+            return question
+        new = {key: place for place, key in enumerate(map(bytes, question.states)) if key not in self._known}
+        return Question(question.states[list(new.values())])
+
+    def _with_known(self, question: Question, answer: Neighbourhood) -> Neighbourhood:
+        if len(question.swaps) or not len(question.states):
+            return answer
+        return Neighbourhood(np.stack([self._known[bytes(state)] for state in question.states]), answer.swaps)
+
+    def _in_ids(self, question: Question) -> IdQuestion:
+        new = self._ids[question.swaps.positions, question.swaps.choices]
+        ids = self._ids[self._positions, question.states]
+        return IdQuestion(question.states, ids, question.swaps, new)
 
     def slopes(self, state: State, label: int) -> Array:
         """First-order change of the label's lead when each choice is put in its place: [positions, choices].
@@ -79,27 +103,29 @@ class ClassifierEngine:
                 gradients = torch.autograd.grad(logits[label] - others.max(), vectors)
         finally:
             self._model.train(training)
+        distinct, places = np.unique(self._ids, return_inverse=True)
+        places = places.reshape(self._ids.shape)
         change = np.zeros(self._ids.shape)
         with torch.no_grad():
             for part, own, gradient in zip(parts, vectors, gradients, strict=True):
-                table = part.embedding(part.embedding.encode(torch.from_numpy(self._distinct)))
+                table = part.embedding(part.embedding.encode(torch.from_numpy(distinct)))
                 along = gradient[0] @ table.t()  # [positions, distinct words]
                 here = (gradient[0] * own[0]).sum(dim=1, keepdim=True)
-                change += along.gather(1, torch.from_numpy(self._places)).sub(here).double().numpy()
+                change += along.gather(1, torch.from_numpy(places)).sub(here).double().numpy()
         return change
 
     @torch.no_grad()
-    def _plain(self, ids: Array) -> Array:
+    def _plain(self, question: IdQuestion) -> Neighbourhood:
         """The model itself, asked about distinct texts only."""
-        rows, found = np.unique(ids, axis=0, return_inverse=True)
+        rows, found = np.unique(np.concatenate([question.ids, question.changed()]), axis=0, return_inverse=True)
         training = self._model.training
         self._model.eval()
         try:
             pieces = [self._model(torch.from_numpy(rows[at : at + 256])) for at in range(0, len(rows), 256)]
         finally:
             self._model.train(training)
-        logits: Array = torch.cat(pieces).numpy()[found.reshape(-1)]
-        return logits
+        logits = torch.cat(pieces).numpy()[found.reshape(-1)]
+        return Neighbourhood(logits[: len(question.ids)], logits[len(question.ids) :])
 
 
 def _vector_parts(model: AnyModel) -> list[TextCNN | BiLSTM]:

@@ -1,253 +1,113 @@
-"""TextCNN, asked about many variants of one text.
+"""TextCNN, asked about many variants of some texts.
 
-A filter is affine in each word of its window, so the projections of every word that can occur are found once. A text
-is then sums of them; a one-word change touches k windows of width k, and the greatest of all other windows is known
-from running maxima from both ends (running sums for mean pooling).
+A filter is affine in each word of its window, so the projections of every word are found once, and a window is a sum of
+them. What a text shares with its variants is kept text by text, in `TextWindows`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
-from sgbt.attacks.engine import Neighbourhood, Swaps
-from sgbt.attacks.stretches import Stretches
+from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood
+from sgbt.attacks.text_windows import TextWindows
+from sgbt.attacks.word_rows import WordRows
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS
 
 Array = NDArray[Any]
-FEW = 4
-"""Up to this many changed positions, greatest values are found directly and not by running maxima."""
-BLOCK = 64
-"""Swaps, or texts, that are worked on at once, few enough to stay in the processor's cache."""
 
 
 class FastCNN:
-    """A TextCNN over a list of distinct words, for texts of one length.
+    """The filters of a TextCNN over the words met so far, and its head.
 
     The filters of all widths stand side by side, widest first, so that those with a weight for offset l are the first
-    `columns[l]`. A window that does not exist has the value -inf, which no maximum takes.
+    `columns[l]`. A word's row holds its projections for all offsets, one after the other: `at[l]` is where those for
+    offset l stand. Before pooling, the value of a window that does not exist is `nothing`, which no pooling takes.
     """
 
     @torch.no_grad()
-    def __init__(self, model: TextCNN, distinct: Array, length: int) -> None:
+    def __init__(self, model: TextCNN) -> None:
         config = model.config
-        self._activation = ACTIVATIONS[config.activation]
-        self._mean = config.pooling == "mean"
-        self._late = not self._mean and self._activation.monotone  # the largest value comes from the largest argument
+        self._activation = ACTIVATIONS[config.activation].function
+        self.mean = config.pooling == "mean"
+        self.nothing: float = 0 if self.mean else -np.inf
+        # the largest value comes from the largest argument, so the activation can wait until after pooling
+        self.late = not self.mean and ACTIVATIONS[config.activation].monotone
         order = sorted(range(len(config.kernel_sizes)), key=lambda layer: -config.kernel_sizes[layer])
         layers = [layer for layer in model.convolutions if isinstance(layer, nn.Conv1d)]
-        self._sizes = [config.kernel_sizes[layer] for layer in order]
-        self._widest, filters = self._sizes[0], config.filters
-        self._counts = [max(length - size + 1, 1) for size in self._sizes]
-        self._groups = [slice(place * filters, (place + 1) * filters) for place in range(len(order))]
-        self._length, self._padded = length, max(length, self._widest)
-        self._columns = [filters * sum(size > offset for size in self._sizes) for offset in range(self._widest)]
-        vectors = model.embedding(model.embedding.encode(torch.from_numpy(distinct)))
+        self.sizes = [config.kernel_sizes[layer] for layer in order]
+        self.widest = self.sizes[0]
+        self.groups = [slice(place * config.filters, (place + 1) * config.filters) for place in range(len(order))]
+        self.columns = [config.filters * sum(size > offset for size in self.sizes) for offset in range(self.widest)]
+        starts = [0, *accumulate(self.columns)]
+        self.at = [slice(start, start + count) for start, count in zip(starts, self.columns, strict=False)]
         weight = torch.cat(
             [
-                torch.cat(
-                    [layers[layer].weight[:, :, offset] for layer in order if layers[layer].kernel_size[0] > offset]
-                )
-                for offset in range(self._widest)
+                layers[layer].weight[:, :, offset]
+                for offset in range(self.widest)
+                for layer in order
+                if layers[layer].kernel_size[0] > offset
             ]
         )
-        projected = nn.functional.linear(vectors, weight)
-        projected = torch.cat([projected, projected.new_zeros(1, projected.shape[1])])  # the last row is padding
-        parts = projected.split(self._columns, dim=1)
-        self._projected = [part.contiguous().numpy() for part in parts]
+
+        def project(ids: Tensor) -> Tensor:
+            return nn.functional.linear(model.embedding(model.embedding.encode(ids)), weight)
+
+        ids = len(model.embedding.weight if model.embedding.codes is None else model.embedding.codes)
+        self.words = WordRows(project, [len(weight)], weight.new_zeros(len(weight)), ids=ids)
         biases = [layers[layer].bias for layer in order]
-        self._bias = torch.cat([bias for bias in biases if bias is not None]).numpy()
-        head = model.head.weight.unflatten(1, (len(order), filters))[:, order].flatten(1)
-        self._head, self._head_bias = head.t().contiguous().numpy(), model.head.bias.numpy()
-        self._known: list[tuple[Array, Array]] = []  # the first text and the last one, with their windows
-        self._first: Stretches | None = None
+        self.bias = torch.cat([bias for bias in biases if bias is not None]).detach().numpy()
+        head = model.head.weight.unflatten(1, (len(order), config.filters))[:, order].flatten(1)
+        self._head, self._head_bias = head.t().contiguous().numpy(), model.head.bias.detach().numpy()
 
-    def logits(self, places: Array) -> Array:
-        """Logits [texts, labels] of texts in full."""
-        if not len(places):
-            return np.zeros((0, len(self._head_bias)), self._bias.dtype)
-        pooled = [self._pooled(places[start : start + BLOCK]) for start in range(0, len(places), BLOCK)]
-        return self._finish(np.concatenate(pooled))
+    def open(self, ids: Ids, length: int) -> TextWindows:
+        """Project the words, and remember windows of one text."""
+        self.words.meet(ids)
+        return TextWindows(self, self.words.rows(ids[:, 0]), choices=ids.shape[1])
 
-    def neighbourhood(self, places: Array, swaps: Swaps, new: Array) -> Neighbourhood:
-        """Logits of texts and of one-word changes of them; changes of one text stand together."""
-        features = np.empty((len(places), len(self._bias)), self._bias.dtype)
-        changed = np.empty((len(swaps), len(self._head_bias)), self._bias.dtype)
-        rows_of = dict(_runs(swaps.owners))
-        for owner, text in enumerate(places):
-            filled = self._filled(text)
-            windows = self._windows(filled)
-            values = self._pooled_values(windows)
-            features[owner] = self._pool(values)
-            if (rows := rows_of.get(owner)) is not None:
-                pooled = self._swapped(filled, windows, values, swaps.positions[rows], new[rows])
-                changed[rows] = self._finish(pooled)
-        return Neighbourhood(self._finish(features), changed)
+    def answers(self, opened: Sequence[TextWindows], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
+        """Logits of texts and of their changes, text by text."""
+        return [text.answer(question) for text, question in zip(opened, questions, strict=True)]
 
-    def _pooled(self, places: Array) -> Array:
-        """Pooled values [texts, filters] of texts: windows that differ from those of the first text asked about are
-        found anew, each distinct one once; over the stretches that agree, the greatest values are looked up.
+    def counts(self, length: int) -> list[int]:
+        """How many windows of each width a text has."""
+        return [max(length - size + 1, 1) for size in self.sizes]
+
+    def windows(self, words: Array, starts: Array, counts: Sequence[int]) -> Array:
+        """Pre-activations [windows, filters] of windows of the widest width, with the rows of their words [windows,
+        words] and their places in the text; -inf where one does not exist.
         """
-        texts = np.pad(places, ((0, 0), (0, self._padded - places.shape[1])), constant_values=-1)
-        if self._first is None:
-            self._windows(texts[0])
-            self._first = Stretches.of(self._pooled_values(self._known[0][1]), mean=self._mean)
-        differs = texts != self._known[0][0]
-        touched = differs.copy()
-        for offset in range(1, self._widest):
-            touched[:, :-offset] |= differs[:, offset:]
-        owners, starts = np.nonzero(touched)
-        words = np.pad(texts, ((0, 0), (0, self._widest)), constant_values=-1)
-        content = [words[owners, starts + offset] for offset in range(self._widest)]
-        firsts, which = _distinct([starts, *content], [self._padded, *[len(self._projected[0]) + 1] * self._widest])
-        fresh = np.repeat(self._bias[None], len(firsts), axis=0)
-        for offset, columns in enumerate(self._columns):
-            fresh[:, :columns] += self._projected[offset][content[offset][firsts]]
-        if not self._late:
-            fresh = self._activate(fresh)
-        for count, group in zip(self._counts, self._groups, strict=True):
-            fresh[starts[firsts] >= count, group] = 0 if self._mean else -np.inf
-        pooled = self._first.outside(touched)
-        join = np.add if self._mean else np.maximum
-        for owner, rows in _runs(owners):  # reduceat would go down one column at a time
-            join(pooled[owner], join.reduce(fresh[which[rows]], axis=0), out=pooled[owner])
-        return pooled
-
-    def _filled(self, text: Array) -> Array:
-        missing = self._padded - len(text)
-        return np.concatenate([text, np.full(missing, -1)]) if missing else text
-
-    def _windows(self, text: Array) -> Array:
-        """Pre-activations [windows, filters]: those of the first text or of the last one, whichever is nearer, with
-        the windows that changed found anew. Nobody writes into them.
-        """
-        if not self._known:
-            self._known.append((text.copy(), self._summed(text, np.arange(self._padded))))
-        differences = [np.flatnonzero(text != known) for known, _ in self._known]
-        nearest = min(range(len(differences)), key=lambda which: len(differences[which]))
-        changed, values = differences[nearest], self._known[nearest][1]
-        if len(changed):
-            touched = np.zeros(self._padded, bool)
-            for offset in range(self._widest):
-                touched[np.maximum(changed - offset, 0)] = True
-            rows = np.flatnonzero(touched)
-            values = values.copy()
-            values[rows] = self._summed(text, rows)
-            self._known[1:] = [(text.copy(), values)]
+        table = self.words.tables[0]
+        values = np.repeat(self.bias[None], len(words), axis=0)
+        for offset, (own, columns) in enumerate(zip(self.at, self.columns, strict=True)):
+            values[:, :columns] += table[words[:, offset], own]
+        for count, group in zip(counts, self.groups, strict=True):
+            values[starts >= count, group] = -np.inf
         return values
 
-    def _summed(self, text: Array, rows: Array) -> Array:
-        values = np.repeat(self._bias[None], len(rows), axis=0)
-        words = np.concatenate([text, np.full(self._widest, -1)])
-        for offset, columns in enumerate(self._columns):
-            values[:, :columns] += self._projected[offset][words[rows + offset]]
-        for count, group in zip(self._counts, self._groups, strict=True):
-            values[rows >= count, group] = -np.inf
-        return values
-
-    def _pooled_values(self, values: Array) -> Array:
+    def pooled_values(self, windows: Array) -> Array:
         """What is pooled: pre-activations where the activation can wait, else activated values."""
-        if self._late:
-            return values
-        activated = self._activate(values)
-        for count, group in zip(self._counts, self._groups, strict=True):
-            activated[count:, group] = 0 if self._mean else -np.inf
-        return activated
+        if self.late:
+            return windows
+        return np.where(np.isfinite(windows), self._activated(windows), self.nothing).astype(windows.dtype)
 
-    def _pool(self, values: Array) -> Array:
-        return values.sum(axis=0) if self._mean else values.max(axis=0)
-
-    def _swapped(self, text: Array, windows: Array, values: Array, positions: Array, new: Array) -> Array:
-        """Pooled values [swaps, filters] of one-word changes of a text."""
-        at, which = np.unique(positions, return_inverse=True)
-        elsewhere = self._elsewhere(values, at)
-        before = np.full((self._widest, windows.shape[1]), -np.inf, windows.dtype)
-        framed = np.concatenate([before, windows])  # so that a window may start before the text: it does not exist
-        without = [
-            framed[self._widest + at - offset, :columns] - self._projected[offset][text[at]]
-            for offset, columns in enumerate(self._columns)
-        ]
-        pooled = np.empty((len(positions), windows.shape[1]), windows.dtype)
-        for start in range(0, len(positions), BLOCK):
-            rows = slice(start, start + BLOCK)
-            np.take(elsewhere, which[rows], axis=0, out=pooled[rows])
-            for offset, columns in enumerate(self._columns):
-                fresh = without[offset][which[rows]]
-                fresh += self._projected[offset][new[rows]]
-                self._join(pooled[rows, :columns], fresh)
-        return pooled
-
-    def _join(self, pooled: Array, fresh: Array) -> None:
-        """Pool fresh windows into what is pooled already."""
-        if self._late:
-            np.maximum(pooled, fresh, out=pooled)
-        elif self._mean:
-            pooled += np.where(np.isfinite(fresh), self._activate(fresh), 0)
-        else:
-            np.maximum(pooled, np.where(np.isfinite(fresh), self._activate(fresh), -np.inf), out=pooled)
-
-    def _elsewhere(self, values: Array, at: Array) -> Array:
-        """Pooled over the windows that do not hold the word at each of the given positions."""
-        if len(at) <= FEW:
-            return np.stack([self._elsewhere_directly(values, int(place)) for place in at])
-        join = np.add if self._mean else np.maximum
-        nothing = np.full((1, values.shape[1]), 0 if self._mean else -np.inf, values.dtype)
-        until = np.concatenate([nothing, values])  # row j: windows before j
-        after = np.concatenate([values, nothing])  # row j: windows from j on
-        for row in range(len(values)):  # faster than ufunc.accumulate, which goes down one column at a time
-            join(until[row], until[row + 1], out=until[row + 1])
-            join(after[-1 - row], after[-2 - row], out=after[-2 - row])
-        result = after[at + 1]
-        for size, group in zip(self._sizes, self._groups, strict=True):
-            part = result[:, group]
-            join(part, until[(at - size + 1).clip(min=0), group], out=part)
-        return result
-
-    def _elsewhere_directly(self, values: Array, place: int) -> Array:
-        start: float = 0 if self._mean else -np.inf
-        join = np.add if self._mean else np.maximum
-        result = join.reduce(values[place + 1 :], axis=0, initial=start)
-        for size, group in zip(self._sizes, self._groups, strict=True):
-            first = join.reduce(values[: max(place - size + 1, 0), group], axis=0, initial=start)
-            result[group] = join(result[group], first)
-        return result
-
-    def _activate(self, values: Array) -> Array:
-        return self._activation.function(torch.from_numpy(values)).numpy()
-
-    def _finish(self, pooled: Array) -> Array:
-        if self._late:
-            features = self._activate(pooled)
-        elif self._mean:
-            counts = np.repeat(self._counts, self._groups[0].stop).astype(pooled.dtype)
-            features = pooled / counts
+    def logits(self, pooled: Array, counts: Sequence[int]) -> Array:
+        """Logits of texts from their pooled values [texts, filters]."""
+        if self.late:
+            features = self._activated(pooled)
+        elif self.mean:
+            features = pooled / np.repeat(counts, self.groups[0].stop).astype(pooled.dtype)
         else:
             features = pooled
-        logits: Array = features @ self._head + self._head_bias
-        return logits
+        found: Array = features @ self._head + self._head_bias
+        return found
 
-
-def _runs(owners: Array) -> Iterator[tuple[int, slice]]:
-    """The stretches of equal owners."""
-    edges = np.flatnonzero(np.diff(owners, prepend=-1, append=-2))
-    for start, stop in pairwise(edges):
-        yield int(owners[start]), slice(int(start), int(stop))
-
-
-def _distinct(columns: list[Array], sizes: list[int]) -> tuple[Array, Array]:
-    """Which rows are the first of their kind, and for every row which of those it equals; entries start at -1."""
-    if np.prod([float(size + 1) for size in sizes]) >= 2.0**62:  # too many to number: every row counts as its own
-        everything = np.arange(len(columns[0]))
-        return everything, everything
-    key = np.zeros(len(columns[0]), np.int64)
-    for column, size in zip(columns, sizes, strict=True):
-        key = key * (size + 1) + column + 1
-    _, rows, which = np.unique(key, return_index=True, return_inverse=True)
-    return rows, which
+    def _activated(self, values: Array) -> Array:
+        return self._activation(torch.from_numpy(values)).numpy()

@@ -1,13 +1,13 @@
 """The query engine: the scores of "this text with these swaps", many at once, equal to the model's own.
 
-An attack asks thousands of times about texts that differ in a word or two. Each kind of model has its own way to reuse
-what those texts share; all of them answer through one method, `TextEngine.logits`.
+An attack asks thousands of times about texts that differ in a word or two. Each kind of network has its own way to
+reuse what those texts share (`FastNetwork`), and answers the questions of several attacks at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,13 +19,17 @@ from sgbt.attacks.space import State
 from sgbt.models import BiLSTM, TextClassifier, TextCNN, TwoChannel
 
 Probabilities = NDArray[np.float64]
+Ids = NDArray[np.int64]
 Classify = Callable[[Sequence[str]], NDArray[np.floating]]
 """Any victim: texts in, one row of label probabilities per text out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Swaps:
-    """One-word changes of some texts: text `owners[j]` with choice `choices[j]` at position `positions[j]`."""
+    """One-word changes of some texts: text `owners[j]` with choice `choices[j]` at position `positions[j]`.
+
+    Changes of one text stand together, in the order of the texts.
+    """
 
     owners: NDArray[np.int64]
     positions: NDArray[np.int64]
@@ -41,6 +45,22 @@ class Swaps:
         return changed
 
 
+def no_swaps() -> Swaps:
+    """No change of any text."""
+    return Swaps(*(np.zeros(0, np.int64) for _ in range(3)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What an attack asks: the scores of some texts of its space, and of one-word changes of them."""
+
+    states: State
+    swaps: Swaps = field(default_factory=no_swaps)
+
+    def __len__(self) -> int:
+        return len(self.states) + len(self.swaps)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbourhood:
     """What a model says of some texts [texts, labels], and of one-word changes of them [swaps, labels]."""
@@ -52,27 +72,42 @@ class Neighbourhood:
 class TextEngine(Protocol):
     """What a model says about the texts of one search space."""
 
-    resolution: int
-    """Decimals of a probability that mean something: differences below are rounding, and count as none."""
-
-    def probabilities(self, states: State) -> Probabilities:
-        """Label probabilities [texts, labels] of texts given in full."""
+    def answer(self, question: Question) -> Neighbourhood:
+        """Label probabilities of the texts asked about and of their changes."""
         ...
 
-    def neighbourhood(self, states: State, swaps: Swaps) -> Neighbourhood:
-        """Label probabilities of the given texts and of one-word changes of them."""
-        ...
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdQuestion:
+    """A question in ids: texts [texts, words], changes of them, and the id that each change puts in.
+
+    `states` are the same texts in choices: 0 where the word is the original one.
+    """
+
+    states: State
+    ids: Ids
+    swaps: Swaps
+    new: Ids
+
+    def changed(self) -> Ids:
+        """The changed texts in full."""
+        changed = self.ids[self.swaps.owners]
+        changed[np.arange(len(changed)), self.swaps.positions] = self.new
+        return changed
 
 
 class FastNetwork(Protocol):
-    """The fast way of one kind of network: logits of texts whose words are rows of a list of distinct words."""
+    """The fast way of one kind of network."""
 
-    def logits(self, places: NDArray[np.int64]) -> NDArray[np.floating]:
-        """Logits of texts in full; `places` [texts, words] says which distinct word stands where."""
+    def open(self, ids: Ids, length: int) -> Any:
+        """Prepare for texts of `length` words out of the given ids; what is returned stands for them in `answers`."""
         ...
 
-    def neighbourhood(self, places: NDArray[np.int64], swaps: Swaps, new: NDArray[np.int64]) -> Neighbourhood:
-        """Logits of texts and of one-word changes of them; `new` says which distinct word each change puts there."""
+    def answers(self, opened: Sequence[Any], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
+        """Logits: one answer per question, each about the texts that the value beside it was opened for.
+
+        An answer depends on its own question only, to the last bit, whatever is asked beside it.
+        """
         ...
 
 
@@ -82,17 +117,17 @@ def as_probabilities(logits: NDArray[np.floating], resolution: int) -> Probabili
     return np.round(exact, resolution)
 
 
-def fast_network(model: nn.Module, distinct: NDArray[np.int64], length: int) -> FastNetwork | None:
-    """The fast way of a network over the given distinct ids, for texts of `length` words; None if it has none."""
+def fast_network(model: nn.Module) -> FastNetwork | None:
+    """The fast way of a network; None if it has none."""
     from sgbt.attacks.bilstm_engine import FastBiLSTM
     from sgbt.attacks.cnn_engine import FastCNN
 
     if isinstance(model, TextCNN):
-        return FastCNN(model, distinct, length)
+        return FastCNN(model)
     if isinstance(model, BiLSTM):
-        return FastBiLSTM(model, distinct, length)
+        return FastBiLSTM(model)
     if isinstance(model, TwoChannel):
-        parts = [fast_network(part, distinct, length) for part in model.parts]
+        parts = [fast_network(part) for part in model.parts]
         return SumOfNetworks([part for part in parts if part is not None])
     return None
 
@@ -103,15 +138,20 @@ class SumOfNetworks:
 
     parts: Sequence[FastNetwork]
 
-    def logits(self, places: NDArray[np.int64]) -> NDArray[np.floating]:
-        """The sum of the parts' logits."""
-        return np.sum([part.logits(places) for part in self.parts], axis=0)
+    def open(self, ids: Ids, length: int) -> Any:
+        """What every part opens."""
+        return [part.open(ids, length) for part in self.parts]
 
-    def neighbourhood(self, places: NDArray[np.int64], swaps: Swaps, new: NDArray[np.int64]) -> Neighbourhood:
-        """The sum of the parts' logits."""
-        found = [part.neighbourhood(places, swaps, new) for part in self.parts]
-        texts, changed = (np.sum([getattr(part, name) for part in found], axis=0) for name in ("texts", "swaps"))
-        return Neighbourhood(texts, changed)
+    def answers(self, opened: Sequence[Any], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
+        """The sums of the parts' logits."""
+        found = [part.answers([own[place] for own in opened], questions) for place, part in enumerate(self.parts)]
+        return [
+            Neighbourhood(
+                np.sum([answer.texts for answer in answers], axis=0),
+                np.sum([answer.swaps for answer in answers], axis=0),
+            )
+            for answers in zip(*found, strict=True)
+        ]
 
 
 def resolution_of(classifier: TextClassifier) -> int:

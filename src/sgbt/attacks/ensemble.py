@@ -21,7 +21,7 @@ from sgbt.attacks.greedy import Greedy
 from sgbt.attacks.method import Attack
 from sgbt.attacks.pso import PSO_PRESETS
 from sgbt.attacks.pwws import PWWS
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import State
 
 BLACK_BOX: tuple[Attack, ...] = (
@@ -42,10 +42,10 @@ class Ensemble:
     source: ClassVar[str] = "counter_fitted"
     parts: Sequence[Attack] = BLACK_BOX
 
-    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
         """The first broken text that any part finds."""
         for part in self.parts:
-            found = part.search(scorer, copy.deepcopy(rng))
+            found = yield from part.search(scorer, copy.deepcopy(rng))
             if found is not None:
                 return found
         return None

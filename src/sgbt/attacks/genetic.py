@@ -18,15 +18,14 @@ original word; drawing once among those is the same distribution. Of equally goo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgbt.attacks.engine import Probabilities
-from sgbt.attacks.method import Limited, at_least, draw
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.method import Limited, at_least, draw_each, first_where
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import SearchSpace, State
 
 
@@ -48,14 +47,14 @@ class Genetic(Limited):
         at_least("generations", self.generations, 1)
         at_least("neighbours", self.neighbours, 1)
 
-    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
         """The best member of the first generation in which it is broken, or None."""
         space = scorer.space
         weights = np.minimum(space.substitutes, self.neighbours).astype(np.float64)
         if not weights.any():
             return None
         everyone = np.repeat(space.original[None], self.population, axis=0)
-        members, probabilities = self._perturbed(scorer, everyone, weights, rng)
+        members, probabilities = yield from self._perturbed(scorer, everyone, weights, rng)
         for _ in range(self.generations):
             scorer.charge(len(members))  # a text's score is known from its making; the papers' code asks again
             found = scorer.broken(probabilities) & self.within(members)
@@ -66,11 +65,10 @@ class Genetic(Limited):
             parents = self._parents(1 - probabilities[:, scorer.label])
             if not parents.any():
                 return None
-            first = [draw(rng, parents) for _ in range(self.population - 1)]
-            second = [draw(rng, parents) for _ in range(self.population - 1)]
+            first, second = (draw_each(rng, np.tile(parents, (self.population - 1, 1))) for _ in range(2))
             taken = rng.random((self.population - 1, len(space))) < 0.5
             children = np.where(taken, members[second], members[first])
-            perturbed, scores = self._perturbed(scorer, children, weights, rng)
+            perturbed, scores = yield from self._perturbed(scorer, children, weights, rng)
             members = np.concatenate([members[best : best + 1], perturbed])
             probabilities = np.concatenate([probabilities[best : best + 1], scores])
         return None
@@ -80,27 +78,28 @@ class Genetic(Limited):
 
     def _perturbed(
         self, scorer: Scorer, states: State, weights: NDArray[np.float64], rng: np.random.Generator
-    ) -> tuple[State, Probabilities]:
+    ) -> Asking[tuple[State, Probabilities]]:
         """Every text with one more word replaced, where that raises the score; and what the victim says of it."""
         label = scorer.label
-        places = np.array([draw(rng, _still_original(state, weights)) for state in states], dtype=np.int64)
+        places = draw_each(rng, _still_original(states, weights))
         owners, positions, choices = _candidates(scorer.space, states, places, self.neighbours)
         scorer.charge(len(states))  # the papers' code scores the text as it stands beside its candidates
-        found = scorer.neighbourhood(states, owners, positions, choices)
+        found = yield from scorer.neighbourhood(states, owners, positions, choices)
         result, probabilities = states.copy(), found.texts.copy()
-        edges = np.searchsorted(owners, np.arange(len(states) + 1))
-        for owner, (start, stop) in enumerate(pairwise(edges)):
-            best = start + int(np.argmin(found.swaps[start:stop, label]))
-            if found.swaps[best, label] < probabilities[owner, label]:
-                result[owner, positions[best]] = choices[best]
-                probabilities[owner] = found.swaps[best]
+        starts = np.searchsorted(owners, np.arange(len(states)))
+        least = np.minimum.reduceat(found.swaps[:, label], starts)
+        best = first_where(found.swaps[:, label] == least[owners], starts)
+        better = np.flatnonzero(least < probabilities[:, label])
+        result[better, positions[best[better]]] = choices[best[better]]
+        probabilities[better] = found.swaps[best[better]]
         return result, probabilities
 
 
-def _still_original(state: State, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights of the words that are not yet replaced; of all words, when every one is."""
-    left = np.where(state == 0, weights, 0)
-    return left if left.any() else weights
+def _still_original(states: State, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each text, the weights of the words that are not yet replaced; of all words, when every one is."""
+    left = np.where(states == 0, weights, 0)
+    left[~left.any(axis=1)] = weights
+    return left
 
 
 def _candidates(

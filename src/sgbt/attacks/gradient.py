@@ -14,7 +14,7 @@ import numpy as np
 
 from sgbt.attacks.greedy import moves
 from sgbt.attacks.method import Limited, at_least
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import State
 
 
@@ -29,19 +29,19 @@ class Gradient(Limited):
         super().__post_init__()
         at_least("tried", self.tried, 1)
 
-    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
         """The text after the first step that breaks it, or None when no swap helps any more."""
         space, label = scorer.space, scorer.label
         if not len(space.replaceable):
             return None
-        state, left = space.original, float(scorer.probabilities(space.original[None])[0, label])
+        state, left = space.original, float((yield from scorer.probabilities(space.original[None]))[0, label])
         while True:
             positions, choices = moves(space, state, most=self.most_changes(space))
             promise = np.argsort(scorer.slopes(state)[positions, choices], kind="stable")
             start, count, improved = 0, self.tried, False
             while not improved and start < len(promise):
                 rows = promise[start : start + count]
-                probabilities = scorer.around(state, positions[rows], choices[rows])
+                probabilities = yield from scorer.around(state, positions[rows], choices[rows])
                 best = int(np.argmin(probabilities[:, label]))
                 improved = bool(probabilities[best, label] < left)
                 start, count = start + count, 2 * count

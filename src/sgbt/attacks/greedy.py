@@ -8,6 +8,7 @@ or by that word itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,8 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgbt.attacks.method import Limited
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import SearchSpace, State
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One swap of a search: `choice` was put at `position`, which made `state`.
+
+    The attacked label has the probability `left` in it, and the text is `broken` if another label leads.
+    """
+
+    position: int
+    choice: int
+    state: State
+    left: float
+    broken: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,21 +40,27 @@ class Greedy(Limited):
 
     name: ClassVar[str] = "greedy"
 
-    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
         """The text after the first step that breaks it, or None."""
+        return self.watched(scorer, lambda step: None)
+
+    def watched(self, scorer: Scorer, tell: Callable[[Step], None]) -> Asking[State | None]:
+        """The same search, telling every swap that it makes, up to the one that breaks or the last that helps."""
         space, label = scorer.space, scorer.label
-        state, left = space.original, float(scorer.probabilities(space.original[None])[0, label])
+        state, left = space.original, float((yield from scorer.probabilities(space.original[None]))[0, label])
         while True:
             positions, choices = moves(space, state, most=self.most_changes(space))
             if not len(positions):
                 return None
-            probabilities = scorer.around(state, positions, choices)
+            probabilities = yield from scorer.around(state, positions, choices)
             best = int(np.argmin(probabilities[:, label]))
             if probabilities[best, label] >= left:
                 return None
             state, left = state.copy(), float(probabilities[best, label])
             state[positions[best]] = choices[best]
-            if scorer.broken(probabilities[best : best + 1])[0]:
+            broken = bool(scorer.broken(probabilities[best : best + 1])[0])
+            tell(Step(int(positions[best]), int(choices[best]), state, left, broken))
+            if broken:
                 return state
 
 

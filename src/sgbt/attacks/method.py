@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import SearchSpace, State
 from sgbt.errors import AttackError
 
@@ -27,8 +27,11 @@ class Attack(Protocol):
         """The substitution table that its paper used, by its name on the command line."""
         ...
 
-    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
-        """A broken text, or None where none was found. All randomness comes from `rng`."""
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
+        """A generator that asks, and comes to a broken text, or None where none was found.
+
+        All randomness comes from `rng`.
+        """
         ...
 
 
@@ -58,7 +61,22 @@ class Limited:
 def draw(rng: np.random.Generator, weights: NDArray[np.floating]) -> int:
     """A place drawn in proportion to its weight: one uniform number, looked up in the running sum."""
     sums = np.cumsum(weights)
-    return int(np.searchsorted(sums, rng.random() * sums[-1], side="right").clip(max=len(sums) - 1))
+    return min(int(sums.searchsorted(rng.random() * sums[-1], side="right")), len(sums) - 1)
+
+
+def draw_each(rng: np.random.Generator, weights: NDArray[np.floating]) -> NDArray[np.int64]:
+    """One place for each row of weights, with the random numbers that `draw` would take row by row."""
+    sums = np.cumsum(weights, axis=1)
+    thresholds = rng.random(len(sums)) * sums[:, -1]
+    found: NDArray[np.int64] = (sums <= thresholds[:, None]).sum(axis=1).clip(max=sums.shape[1] - 1)
+    return found
+
+
+def first_where(found: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first place that is True in each stretch; stretches begin at `starts`, and each has one."""
+    places = np.flatnonzero(found)
+    first: NDArray[np.int64] = places[np.searchsorted(places, starts)]
+    return first
 
 
 def at_least(name: str, value: float, least: float) -> None:

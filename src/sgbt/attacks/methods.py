@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import fields, replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from sgbt.attacks.greedy import Greedy
 from sgbt.attacks.method import Attack
 from sgbt.attacks.pso import PSO_PRESETS
 from sgbt.attacks.pwws import PWWS
-from sgbt.errors import AttackError
+from sgbt.errors import AttackError, did_you_mean
 
 METHODS: dict[str, Attack] = {
     "pwws": PWWS(),
@@ -37,12 +36,11 @@ def method_named(name: str, **options: Any) -> Attack:
     head, colon, preset = name.strip().lower().partition(":")
     full = ALIASES.get(head, head) + colon + preset
     if full not in METHODS:
-        near = difflib.get_close_matches(full, METHODS, n=1)
         raise AttackError(
             wanted=f"one of {', '.join(METHODS)}",
             got=repr(name),
             where="method",
-            remedy=f"did you mean {near[0]}?" if near else "choose one of them",
+            remedy=did_you_mean(full, METHODS) or "choose one of them",
         )
     attack = METHODS[full]
     known = {field.name for field in fields(attack)}  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgbt.attacks.method import draw
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import State
 
 MOST_WEIGHT = 10
@@ -19,11 +19,11 @@ MOST_WEIGHT = 10
 class Mutation(Protocol):
     """A change of one word."""
 
-    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> State:
+    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> Asking[State]:
         """The first swarm: `count` texts made from the original."""
         ...
 
-    def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> State:
+    def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> Asking[State]:
         """Every given text, mutated."""
         ...
 
@@ -35,21 +35,21 @@ class BestWord:
     Where no swap gains anything, all words are equally likely, and one without substitutes stays as it is.
     """
 
-    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> State:
+    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> Asking[State]:
         """One look at all swaps of the original serves all particles."""
-        gains, best = _best_swaps(scorer, scorer.space.original[None])
+        gains, best = yield from _best_swaps(scorer, scorer.space.original[None])
         swarm = np.repeat(scorer.space.original[None], count, axis=0)
         for particle in swarm:
             place = draw(rng, gains[0])
             particle[place] = best[0, place]
         return swarm
 
-    def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> State:
+    def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> Asking[State]:
         """Look at all swaps of every text; equal texts are looked at once, and counted each time."""
         if not len(states):
             return states
         distinct, row_of = np.unique(states, axis=0, return_inverse=True)
-        gains, best = _best_swaps(scorer, distinct, asked=len(states))
+        gains, best = yield from _best_swaps(scorer, distinct, asked=len(states))
         result = states.copy()
         for particle, row in zip(result, row_of.reshape(-1), strict=True):
             place = draw(rng, gains[row])
@@ -61,11 +61,11 @@ class BestWord:
 class QuickWord:
     """A word that is still original, drawn by its number of substitutes, gets the best of them."""
 
-    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> State:
+    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> Asking[State]:
         """The original, mutated `count` times."""
-        return self.of_texts(scorer, np.repeat(scorer.space.original[None], count, axis=0), rng)
+        return (yield from self.of_texts(scorer, np.repeat(scorer.space.original[None], count, axis=0), rng))
 
-    def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> State:
+    def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> Asking[State]:
         """One word of each text."""
         if not len(states):
             return states
@@ -74,7 +74,8 @@ class QuickWord:
         counts = space.substitutes[places]
         owners = np.repeat(np.arange(len(states)), counts)
         choices = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1
-        left = scorer.neighbourhood(states, owners, places[owners], choices).swaps[:, scorer.label]
+        found = yield from scorer.neighbourhood(states, owners, places[owners], choices)
+        left = found.swaps[:, scorer.label]
         result = states.copy()
         for owner, part in enumerate(np.split(left, np.cumsum(counts)[:-1])):
             result[owner, places[owner]] = 1 + int(np.argmin(part))
@@ -85,12 +86,13 @@ class QuickWord:
 class RandomWord:
     """A word that is still original, drawn by its number of substitutes, gets any of them, as in OpenAttack."""
 
-    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> State:
+    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> Asking[State]:
         """The original, mutated `count` times."""
-        return self.of_texts(scorer, np.repeat(scorer.space.original[None], count, axis=0), rng)
+        return (yield from self.of_texts(scorer, np.repeat(scorer.space.original[None], count, axis=0), rng))
 
-    def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> State:
+    def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> Asking[State]:
         """One word of each text."""
+        yield from ()  # asks nothing
         result = states.copy()
         for state in result:
             place = _drawn_place(scorer, state, rng)
@@ -106,7 +108,7 @@ def _drawn_place(scorer: Scorer, state: State, rng: np.random.Generator) -> int:
 
 def _best_swaps(
     scorer: Scorer, states: State, *, asked: int | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> Asking[tuple[NDArray[np.float64], NDArray[np.int64]]]:
     """For every text and position, the weight of what its best substitute gains, and that substitute's number.
 
     `asked` texts are charged for, each with all its swaps and once as it stands.
@@ -116,7 +118,7 @@ def _best_swaps(
     texts, swaps = len(states), len(positions)
     scorer.charge(((texts if asked is None else asked) - texts) * swaps + (texts if asked is None else asked))
     owners = np.repeat(np.arange(texts), swaps)
-    found = scorer.neighbourhood(states, owners, np.tile(positions, texts), np.tile(choices, texts))
+    found = yield from scorer.neighbourhood(states, owners, np.tile(positions, texts), np.tile(choices, texts))
     now, left = found.texts[:, label], found.swaps[:, label].reshape(texts, swaps)
     gains = np.zeros((texts, len(space)))
     best = states.astype(np.int64)

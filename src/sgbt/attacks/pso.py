@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from sgbt.attacks.method import Limited, at_least
 from sgbt.attacks.mutation import BestWord, Mutation, QuickWord, RandomWord
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import State
 
 FASTEST = 3.0
@@ -52,35 +52,35 @@ class PSO(Limited):
         at_least("particles", self.particles, 1)
         at_least("iterations", self.iterations, 1)
 
-    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
         """The best particle of the first moment at which one is broken, or None."""
         space = scorer.space
         if not len(space.replaceable):
             return None
-        swarm = self.mutation.of_original(scorer, self.particles, rng)
+        swarm = yield from self.mutation.of_original(scorer, self.particles, rng)
         bests = Bests(swarm, faulty=self.faulty_elites)
         velocities = np.empty((self.particles, len(space)))
-        if not self.openattack and (found := self._met(scorer, swarm, bests)) is not None:
+        if not self.openattack and (found := (yield from self._met(scorer, swarm, bests))) is not None:
             return found
         velocities[:] = rng.uniform(-FASTEST, FASTEST, self.particles)[:, None]
         for iteration in range(self.iterations):
             passed = iteration / self.iterations
-            if self.openattack and (found := self._met(scorer, swarm, bests)) is not None:
+            if self.openattack and (found := (yield from self._met(scorer, swarm, bests))) is not None:
                 return found
             swarm = _turned(swarm, velocities, bests, passed, rng, alias=self.faulty_elites and iteration == 0)
-            if (found := self._met(scorer, swarm, bests, update=self.openattack)) is not None:
+            if (found := (yield from self._met(scorer, swarm, bests, update=self.openattack))) is not None:
                 return found
             unchanged = 1 - 2 * (swarm != 0).mean(axis=1)
             mutating = np.flatnonzero(rng.random(self.particles) < unchanged)
             swarm = swarm.copy()
-            swarm[mutating] = self.mutation.of_texts(scorer, swarm[mutating], rng)
-            if not self.openattack and (found := self._met(scorer, swarm, bests)) is not None:
+            swarm[mutating] = yield from self.mutation.of_texts(scorer, swarm[mutating], rng)
+            if not self.openattack and (found := (yield from self._met(scorer, swarm, bests))) is not None:
                 return found
         return None
 
-    def _met(self, scorer: Scorer, swarm: State, bests: Bests, *, update: bool = True) -> State | None:
+    def _met(self, scorer: Scorer, swarm: State, bests: Bests, *, update: bool = True) -> Asking[State | None]:
         """Score the swarm: a broken particle ends the search, any other may be a new best."""
-        probabilities = scorer.probabilities(swarm)
+        probabilities = yield from scorer.probabilities(swarm)
         left = probabilities[:, scorer.label]
         found = scorer.broken(probabilities) & self.within(swarm)
         if found.any():
@@ -124,17 +124,16 @@ def _turned(
     inertia = 0.6 * (1 - passed) + 0.2
     own, shared = 0.8 - 0.6 * passed, 0.2 + 0.6 * passed
     swarm = swarm.copy()
+    push = np.where(swarm != bests.own, FASTEST, -FASTEST) + np.where(swarm != bests.shared, FASTEST, -FASTEST)
+    velocities[:] = inertia * velocities + (1 - inertia) * push
+    turning = 1 / (1 + np.exp(-velocities))
     for number, particle in enumerate(swarm):
-        push = np.where(particle != bests.own[number], FASTEST, -FASTEST)
-        push += np.where(particle != bests.shared, FASTEST, -FASTEST)
-        velocities[number] = inertia * velocities[number] + (1 - inertia) * push
-        turning = 1 / (1 + np.exp(-velocities[number]))
         if rng.random() < own:
-            turned = rng.random(len(particle)) < turning
-            particle[turned] = bests.own[number][turned]
+            turned = rng.random(len(particle)) < turning[number]
+            np.copyto(particle, bests.own[number], where=turned)
         if rng.random() < shared:
-            turned = rng.random(len(particle)) < turning
-            particle[turned] = bests.shared[turned]
+            turned = rng.random(len(particle)) < turning[number]
+            np.copyto(particle, bests.shared, where=turned)
         if alias:
             bests.own[number] = particle
     return swarm

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from sgbt.attacks.method import Limited
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import MASKED, State
 
 FIRST_LOOK = 16
@@ -33,19 +33,24 @@ class PWWS(Limited):
     name: ClassVar[str] = "pwws"
     source: ClassVar[str] = "wordnet"
 
-    def search(self, scorer: Scorer, rng: np.random.Generator) -> State | None:
+    def search(self, scorer: Scorer, rng: np.random.Generator) -> Asking[State | None]:
         """The first broken text along the order, or None."""
         space, label = scorer.space, scorer.label
         if not len(space.replaceable):
             return None
-        original = scorer.probabilities(space.original[None])[0, label]
-        everywhere = np.arange(len(space))
-        masked = scorer.around(space.original, everywhere, np.full(len(space), MASKED))[:, label]
+        positions, choices = space.swaps
+        scorer.charge(1)  # the text itself
+        found = yield from scorer.neighbourhood(
+            space.original[None],
+            np.zeros(len(space) + len(positions), np.int64),
+            np.concatenate([np.arange(len(space)), positions]),
+            np.concatenate([np.full(len(space), MASKED), choices]),
+        )
+        original = found.texts[0, label]
+        masked, left = np.split(found.swaps[:, label], [len(space)])
         saliency = original - masked
         weights = np.exp(saliency - saliency.max())
         weights /= weights.sum()
-        positions, choices = space.swaps
-        left = scorer.around(space.original, positions, choices)[:, label]
         edges = np.flatnonzero(np.diff(positions, prepend=-1))
         best = [start + int(np.argmin(part)) for start, part in zip(edges, np.split(left, edges[1:]), strict=True)]
         gain = weights[positions[best]] * (original - left[best])
@@ -56,7 +61,7 @@ class PWWS(Limited):
         start, size = 0, FIRST_LOOK
         while start < len(states):
             part = states[start : start + size]
-            broken = np.flatnonzero(scorer.broken(scorer.probabilities(part, free=True)))
+            broken = np.flatnonzero(scorer.broken((yield from scorer.probabilities(part, free=True))))
             scorer.charge(int(broken[0]) + 1 if len(broken) else len(part))
             if len(broken):
                 return part[broken[0]]

@@ -12,7 +12,10 @@ from typing import Any
 
 from sgbt.attacks.result import AttackResult
 from sgbt.errors import AttackError
-from sgbt.files import make_folder
+from sgbt.files import disk_errors, make_folder, whole_lines, writing_errors
+
+BEGIN = b'{"settings": "'
+"""How every row begins."""
 
 
 class Rows:
@@ -31,7 +34,8 @@ class Rows:
     def __enter__(self) -> Rows:
         if self._path is not None:
             make_folder(self._path.resolve().parent)
-            self._stream = self._path.open("a+b")
+            with writing_errors(self._path):
+                self._stream = self._path.open("a+b")
             try:
                 fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as problem:
@@ -48,7 +52,8 @@ class Rows:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._path is not None:
-            self._stream.close()
+            with disk_errors(self._path):  # what could not be written is tried again
+                self._stream.close()
 
     def find(self, settings: str, method: str, index: int, text: str) -> AttackResult | None:
         """The result that the file has already, if any."""
@@ -67,20 +72,20 @@ class Rows:
         if self._path is None:
             return
         line = json.dumps({"settings": settings, **result.to_row()}, ensure_ascii=False)
-        self._stream.write(line.encode("utf-8", "surrogatepass") + b"\n")
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
+        with disk_errors(self._path):
+            self._stream.write(line.encode("utf-8", "surrogatepass") + b"\n")
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
 
     def _read(self) -> None:
         self._stream.seek(0)
         content = self._stream.read()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            self._stream.truncate(whole)
+        whole = whole_lines(content, begin=BEGIN)
         for row in _parsed(content[:whole], str(self._path)):
             result = AttackResult.from_row(row)
             self._known.setdefault((row["settings"], result.method, result.index), result)
             self._settings.setdefault(result.method, row["settings"])
+        self._stream.truncate(whole)
 
 
 def read_rows(path: str | Path) -> list[AttackResult]:
@@ -91,11 +96,11 @@ def read_rows(path: str | Path) -> list[AttackResult]:
     except OSError as problem:
         reason = (problem.strerror or str(problem)).lower()
         raise AttackError(wanted="a file of attack rows", got=reason, where=str(path)) from problem
-    return [AttackResult.from_row(row) for row in _parsed(content[: content.rfind(b"\n") + 1], str(path))]
+    return [AttackResult.from_row(row) for row in _parsed(content[: whole_lines(content, begin=BEGIN)], str(path))]
 
 
 def _parsed(content: bytes, where: str) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+    for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else [], start=1):
         try:
             row = json.loads(line.decode("utf-8", "surrogatepass"))
             AttackResult.from_row(row)

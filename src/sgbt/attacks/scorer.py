@@ -1,14 +1,25 @@
-"""Scorer: an attack's only way to its victim. It counts, and it stops an attack that has used up its queries."""
+"""Scorer: an attack's only way to its victim. It counts, and it stops an attack that has used up its queries.
+
+A search does not call its victim: it yields a `Question` and is sent the answer, so that many searches can wait side by
+side and be answered together. What asks is a generator; `yield from` hands its result on.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgbt.attacks.classifier_engine import ClassifierEngine
-from sgbt.attacks.engine import Neighbourhood, Probabilities, Swaps, TextEngine
+from sgbt.attacks.engine import Neighbourhood, Probabilities, Question, Swaps, TextEngine
 from sgbt.attacks.space import SearchSpace, State
 from sgbt.errors import AttackError
+
+T = TypeVar("T")
+Asking = Generator[Question, Neighbourhood, T]
+"""Something that asks questions, is sent the answers, and comes to a result."""
 
 MARGIN = 2e-6
 """How far another label must lead before a text counts as broken: more than scores can differ by rounding."""
@@ -37,26 +48,27 @@ class Scorer:
             raise OutOfQueries
         self.queries += queries
 
-    def probabilities(self, states: State, *, free: bool = False) -> Probabilities:
+    def probabilities(self, states: State, *, free: bool = False) -> Asking[Probabilities]:
         """Label probabilities [texts, labels]; with `free`, the attack charges for those it looks at."""
         if not free:
             self.charge(len(states))
-        return self._engine.probabilities(states)
+        return (yield Question(states)).texts
 
     def neighbourhood(
         self, states: State, owners: NDArray[np.int64], positions: NDArray[np.int64], choices: NDArray[np.int64]
-    ) -> Neighbourhood:
+    ) -> Asking[Neighbourhood]:
         """Label probabilities of texts and their changes: text `owners[j]` with `choices[j]` at `positions[j]`.
 
         The changes are charged for; the texts themselves are charged for by attacks that use their scores. Changes of
         one text stand together.
         """
         self.charge(len(owners))
-        return self._engine.neighbourhood(states, Swaps(owners, positions, choices))
+        return (yield Question(states, Swaps(owners, positions, choices)))
 
-    def around(self, state: State, positions: NDArray[np.int64], choices: NDArray[np.int64]) -> Probabilities:
+    def around(self, state: State, positions: NDArray[np.int64], choices: NDArray[np.int64]) -> Asking[Probabilities]:
         """Label probabilities of one-word changes of a single text."""
-        return self.neighbourhood(state[None], np.zeros(len(positions), np.int64), positions, choices).swaps
+        found = yield from self.neighbourhood(state[None], np.zeros(len(positions), np.int64), positions, choices)
+        return found.swaps
 
     def slopes(self, state: State) -> NDArray[np.float64]:
         """First-order change of the label's lead for every choice [positions, choices]: white box, one query."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 
 from sgbt.attacks.callable_engine import CallableEngine, checked_answer
 from sgbt.attacks.classifier_engine import ClassifierEngine
-from sgbt.attacks.engine import Classify, Probabilities, TextEngine
+from sgbt.attacks.engine import Classify, FastNetwork, Neighbourhood, Probabilities, Question, TextEngine, fast_network
 from sgbt.attacks.space import SearchSpace
 from sgbt.data import Tokenizer
 from sgbt.data.tokenizer import Tokens
@@ -45,6 +46,10 @@ class Victim(Protocol):
         """An engine for the variants of one text."""
         ...
 
+    def answers(self, engines: Sequence[Any], questions: Sequence[Question]) -> list[Neighbourhood]:
+        """One answer per question, each from the engine of its text; what they share is computed once."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class ClassifierVictim:
@@ -75,7 +80,15 @@ class ClassifierVictim:
 
     def open(self, tokens: Tokens, space: SearchSpace) -> TextEngine:
         """The fast engine of its kind of network."""
-        return ClassifierEngine(self.classifier, space)
+        return ClassifierEngine(self.classifier, space, self._network)
+
+    def answers(self, engines: Sequence[ClassifierEngine], questions: Sequence[Question]) -> list[Neighbourhood]:
+        """All questions side by side."""
+        return ClassifierEngine.together(engines, questions)
+
+    @cached_property
+    def _network(self) -> FastNetwork | None:
+        return fast_network(self.classifier.model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +107,10 @@ class CallableVictim:
     def open(self, tokens: Tokens, space: SearchSpace) -> TextEngine:
         """Batches without repetitions, and a cache."""
         return CallableEngine(self.classify, space, tokens)
+
+    def answers(self, engines: Sequence[CallableEngine], questions: Sequence[Question]) -> list[Neighbourhood]:
+        """All questions in common batches."""
+        return CallableEngine.together(engines, questions)
 
 
 def victim_of(model: TextClassifier | Classify | Victim) -> Victim:

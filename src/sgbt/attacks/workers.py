@@ -1,7 +1,7 @@
-"""The same task for many numbers, in several processes of this machine.
+"""Work on many numbers, in several processes of this machine.
 
 Each process is a copy of this one, takes every n-th number, and sends its answers through a pipe of its own. If this
-process dies, however it dies, the pipes break and the others end with their current task.
+process dies, however it dies, the pipes break and the others end with their next answer.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from sgbt.errors import AttackError, SgbtError
 T = TypeVar("T")
 
 
-def in_processes(task: Callable[[int], T], numbers: Sequence[int], *, workers: int) -> Iterator[T]:
-    """The answers in the order in which they come; one worker is this process itself."""
+def in_processes(work: Callable[[Sequence[int]], Iterator[T]], numbers: Sequence[int], *, workers: int) -> Iterator[T]:
+    """What `work` gives for all numbers, in the order in which it comes; one worker is this process itself."""
     if workers < 1:
         raise AttackError(wanted="one worker or more", got=str(workers), where="workers")
     if min(workers, len(numbers)) < 2:
-        yield from map(task, numbers)
+        yield from work(numbers)
         return
     context = multiprocessing.get_context("fork")
     open_ends: list[Connection] = []
@@ -32,7 +32,7 @@ def in_processes(task: Callable[[int], T], numbers: Sequence[int], *, workers: i
     for worker in range(min(workers, len(numbers))):
         receiver, sender = context.Pipe(duplex=False)
         open_ends.append(receiver)
-        arguments = (task, numbers[worker::workers], sender, tuple(open_ends))
+        arguments = (work, numbers[worker::workers], sender, tuple(open_ends))
         process = context.Process(target=_work, args=arguments, daemon=True)
         process.start()
         sender.close()  # the worker's copy is the only one left: when it goes, we are told
@@ -78,13 +78,18 @@ class _Failure:
         raise RuntimeError(f"a worker failed:\n{self.trace}")
 
 
-def _work(task: Callable[[int], T], numbers: Sequence[int], sender: Connection, others: Sequence[Connection]) -> None:
+def _work(
+    work: Callable[[Sequence[int]], Iterator[T]],
+    numbers: Sequence[int],
+    sender: Connection,
+    others: Sequence[Connection],
+) -> None:
     for receiver in others:
         receiver.close()
     torch.set_num_threads(1)
     try:
-        for number in numbers:
-            sender.send(task(number))
+        for answer in work(numbers):
+            sender.send(answer)
     except (BrokenPipeError, KeyboardInterrupt):
         return
     except BaseException as problem:

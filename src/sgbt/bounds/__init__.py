@@ -22,6 +22,7 @@ from sgbt.bounds.gates import LSTMGates
 from sgbt.bounds.growth import GrowthBound, StackedGrowth
 from sgbt.bounds.interval import Interval
 from sgbt.bounds.lstm import LSTMCellBounds
+from sgbt.bounds.penalty import GrowthPenalty
 from sgbt.bounds.taylor import local_second_order, proposition_one
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "CurvatureBound",
     "Domain",
     "GrowthBound",
+    "GrowthPenalty",
     "Interval",
     "LSTMCellBounds",
     "LSTMGates",

@@ -271,14 +271,15 @@ def add_prefixes_won(won: Sequence[Tensor], values: Sequence[Tensor], counts: Se
 
     The n-th prefix counts `counts[n - 1]` times. A place that sets a record wins every prefix up to the next record, so
     one pass forward finds the records and one pass back adds up what lies between them. Of equal values the first wins.
+    Records are kept as numbers: a product with truth values would convert them anew each time.
     """
     best, records = values[0], []
     for value in values[1:]:
-        records.append(value > best)
+        records.append(torch.gt(value, best, out=torch.empty_like(best)))
         best = torch.maximum(best, value)
     ahead = torch.full_like(best, counts[-1])
     for place in range(len(records), 0, -1):
-        mine = ahead * records[place - 1]
+        mine = records[place - 1].mul_(ahead)
         won[place].add_(mine)
         ahead.sub_(mine).add_(counts[place - 1])
     won[0].add_(ahead)

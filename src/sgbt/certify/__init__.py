@@ -9,6 +9,7 @@ from sgbt.certify.certifying import certify
 from sgbt.certify.consistency import check_consistent
 from sgbt.certify.explain import Explanation, explain
 from sgbt.certify.oracle import Exact, exhaustive
+from sgbt.certify.prepared import Prepared
 from sgbt.certify.question import Question
 from sgbt.certify.rounding import rounding_slack
 from sgbt.certify.rows import read_rows
@@ -20,6 +21,7 @@ __all__ = [
     "Certificate",
     "Exact",
     "Explanation",
+    "Prepared",
     "Question",
     "Verdict",
     "certify",

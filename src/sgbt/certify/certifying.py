@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -16,17 +15,15 @@ from torch import Tensor
 from sgbt.certify.answers import Answers
 from sgbt.certify.certificate import Certificate, verdict_of
 from sgbt.certify.corpus import Corpus
+from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.question import Question
-from sgbt.certify.rounding import largest_margin, rounding_slack
 from sgbt.certify.rows import RowFile
 from sgbt.certify.side_by_side import in_order
-from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, in_float64, offered, readings_of
-from sgbt.certify.word_tables import WordTables
+from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, offered, readings_of
 from sgbt.data import Batch, Split
 from sgbt.data.batches import pad
-from sgbt.errors import CertificateError
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
-from sgbt.models import AnyModel, TextClassifier, TwoChannel, weights_hash
+from sgbt.lexicon import SubstitutionTable
+from sgbt.models import AnyModel, TextClassifier, TwoChannel
 
 POSITIONS = {"cnn": 1 << 11, "bilstm": 1 << 12, "linear": 1 << 14}
 """Words in one batch: for a TextCNN so few that its windows stay in the processor's cache, for a BiLSTM enough that a
@@ -38,7 +35,7 @@ Listener = Callable[[int, int], None]
 
 
 def certify(
-    classifier: TextClassifier,
+    classifier: TextClassifier | Prepared,
     texts: Split | Sequence[str],
     table: SubstitutionTable | None = None,
     *,
@@ -63,18 +60,14 @@ def certify(
     substitutes are tried all the same). A text with nothing to replace, or without words, is its own worst case.
     """
     tiers = check_tiers(tiers)
-    allowed = table if table is not None else classifier.table
-    if allowed is None:
-        raise CertificateError(
-            wanted="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
-        )
-    corpus = Corpus.of(classifier, texts, labels, SubstitutionIndex.build(allowed, classifier.vocabulary))
+    prepared = prepared_of(classifier, table)
+    corpus = Corpus.of(prepared.classifier, texts, labels, prepared.index, prepared.reference)
     shared = {
         "tiers": tiers,
         "max_substitutions": max_substitutions,
         "scale": scale,
-        "table_hash": allowed.hash,
-        "model_hash": weights_hash(classifier.model),
+        "table_hash": prepared.table.hash,
+        "model_hash": prepared.model_hash,
     }
     with RowFile(out) if out is not None else nullcontext() as file:
         done: dict[int, Certificate] = {}
@@ -82,9 +75,9 @@ def certify(
             file.check(**shared)
             file.check_texts(corpus.hashes, corpus.labels.tolist())
             done = {index: row for index, row in file.rows.items() if index < len(corpus)}
-        run = _Run(classifier, in_float64(classifier.model), corpus, tiers, max_substitutions, scale)
+        run = _Run(prepared, corpus, tiers, max_substitutions, scale)
         pending = [row for row in range(len(corpus)) if row not in done]
-        positions = _positions(run.model) // max(len(classifier.label_names) // 2, 1)
+        positions = _positions(prepared.model) // max(len(prepared.classifier.label_names) // 2, 1)
         batches = corpus.batches(pending, positions)
         for decisions in in_order(run.decide, batches, threads=threads or torch.get_num_threads()):
             fresh = [Certificate(**decision, **shared) for decision in decisions]  # type: ignore[arg-type]
@@ -98,43 +91,28 @@ def certify(
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    classifier: TextClassifier
-    model: AnyModel
+    prepared: Prepared
     corpus: Corpus
     tiers: tuple[str, ...]
     budget: int | None
     scale: float
 
-    def __post_init__(self) -> None:
-        _ = self.slack, self.largest, self.tables  # found before threads ask for them
-
-    @cached_property
-    def slack(self) -> float:
-        return rounding_slack(self.classifier)
-
-    @cached_property
-    def largest(self) -> float:
-        return largest_margin(self.model)
-
-    @cached_property
-    def tables(self) -> WordTables:
-        return WordTables(self.corpus.index)
-
     @torch.no_grad()
     def decide(self, batch: Batch) -> list[dict[str, object]]:
         """What certificates of a batch say, without what all certificates share."""
+        slack = self.prepared.slack
         labels = torch.from_numpy(self.corpus.labels[batch.rows.numpy()])
         question = Question.of(
             self.corpus.index.for_rows(batch.ids),
             batch.mask,
             labels,
-            classes=len(self.classifier.label_names),
+            classes=len(self.prepared.classifier.label_names),
             budget=self.budget,
             scale=self.scale,
             rows=batch.ids,
             reference=self._reference(batch, labels),
-        ).to(self.classifier.device)
-        answers = Answers.of(question, self.slack, self.largest)
+        ).to(self.prepared.classifier.device)
+        answers = Answers.of(question, slack, self.prepared.largest)
         logits = torch.from_numpy(self.corpus.logits[batch.rows.numpy()]).to(labels.device)
         predicted = logits.argmax(dim=1)
         right = (predicted == labels).nonzero().squeeze(1)
@@ -151,12 +129,12 @@ class _Run:
             decisions.append(
                 {
                     "index": row,
-                    "verdict": verdict_of(right=correct, proven=margin > self.slack),
+                    "verdict": verdict_of(right=correct, proven=margin > slack),
                     "label": int(labels[place]),
                     "predicted": int(predicted[place]),
                     "margin": margin,
                     "tier": answers.tier[place] if correct else CLEAN,
-                    "slack": self.slack,
+                    "slack": slack,
                     "words": int(self.corpus.whole[row]),
                     "read": read[place],
                     "replaceable": replaceable[place],
@@ -170,10 +148,11 @@ class _Run:
     def _reference(self, batch: Batch, labels: Tensor) -> Question | Literal["itself"] | None:
         """The same texts with the substitutes that the model was trained for: a constant of the classifier."""
         if self.corpus.reference is None:
-            return None if self.classifier.table is None else "itself"
+            return None if self.prepared.classifier.table is None else "itself"
         index, rows = self.corpus.reference
         found = index.for_rows(pad(rows, batch.rows.numpy()).ids)
-        return Question.of(found, batch.mask, labels, classes=len(self.classifier.label_names), scale=self.scale)
+        classes = len(self.prepared.classifier.label_names)
+        return Question.of(found, batch.mask, labels, classes=classes, scale=self.scale)
 
     def _search(self, question: Question, rows: Tensor, answers: Answers) -> None:
         """Try tier after tier on what is not certified yet; a batch is one thread's, so its processor time is told."""
@@ -185,7 +164,7 @@ class _Run:
                 return
             if readings is None or 2 * len(open_) < len(reached):  # boxes are found anew only where that pays
                 reached = open_
-                readings = readings_of(self.model, question.take(reached), self.tables)
+                readings = readings_of(self.prepared.model, question.take(reached), self.prepared.tables)
             if not offered(tier, readings):
                 continue
             answers.learn(tier, reached, bounds_of(tier, readings), time.thread_time() - start)

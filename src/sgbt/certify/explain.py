@@ -8,13 +8,13 @@ import torch
 
 from sgbt.certify.certificate import Certificate
 from sgbt.certify.certifying import certify
+from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
-from sgbt.certify.tiers import bounds_of, in_float64, readings_of
+from sgbt.certify.tiers import bounds_of, readings_of
 from sgbt.certify.word_tables import WordTables
 from sgbt.data import Tokens
-from sgbt.errors import CertificateError
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
+from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier
 
 SEPARABLE = ("gbm", "sgbt-taylor", "crown")
@@ -71,7 +71,7 @@ class Explanation:
 
 @torch.no_grad()
 def explain(
-    classifier: TextClassifier,
+    classifier: TextClassifier | Prepared,
     text: str,
     table: SubstitutionTable | None = None,
     *,
@@ -82,15 +82,13 @@ def explain(
 
     Of the tiers that add up over words, the one with the highest bound speaks, about the rival closest to the label.
     """
-    table = table if table is not None else classifier.table
+    prepared = prepared_of(classifier, table, word_table_bytes=0)
+    classifier, model = prepared.classifier, prepared.model
     labels = None if label is None else [label]
-    (certificate,) = certify(classifier, [text], table, labels=labels, max_substitutions=max_substitutions)
-    if table is None:
-        raise CertificateError(wanted="a substitution table", got="none", where="explain")
+    (certificate,) = certify(prepared, [text], labels=labels, max_substitutions=max_substitutions)
     tokens = classifier.tokenizer.tokenize(text)
     read = tokens.words[: classifier.max_length]
-    index = SubstitutionIndex.build(table, classifier.vocabulary)
-    substitutions = index.for_words([read or ("",)])
+    substitutions = prepared.index.for_words([read or ("",)])
     question = Question.of(
         substitutions,
         torch.full((1, max(len(read), 1)), bool(read)),
@@ -99,7 +97,6 @@ def explain(
         budget=max_substitutions,
         reference="itself",
     ).to(classifier.device)
-    model = in_float64(classifier.model)
     readings = readings_of(model, question, WordTables())
     tier, bound = max(
         ((name, each) for name in SEPARABLE for each in bounds_of(name, readings)),
@@ -114,7 +111,7 @@ def explain(
         rival=int(question.rivals[0, rival]),
         clean=float(logits[certificate.label] - logits[question.rivals[0, rival]]),
         base=float(bound.constant[0, rival]),
-        words=_shares(bound, rival, read, table, classifier),
+        words=_shares(bound, rival, read, prepared.table, classifier),
     )
 
 

@@ -13,7 +13,10 @@ from typing import IO
 
 from sgbt.certify.certificate import Certificate
 from sgbt.errors import CertificateError
-from sgbt.files import make_folder
+from sgbt.files import disk_errors, make_folder, whole_lines
+
+BEGIN = b'{"index": '
+"""How every row begins."""
 
 SYNC_SECONDS = 1.0
 
@@ -55,7 +58,7 @@ class RowFile:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             stream.seek(0)
             content = stream.read()
-            whole = content[: content.rfind(b"\n") + 1]
+            whole = content[: whole_lines(content, begin=BEGIN)]
             self.rows = {row.index: row for row in _parsed(whole, self.path)}
             stream.truncate(len(whole))
         except BlockingIOError as problem:
@@ -73,9 +76,10 @@ class RowFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._stream is not None:
-            os.fsync(self._stream.fileno())
-            self._stream.close()
-            self._stream = None
+            stream, self._stream = self._stream, None
+            with disk_errors(self.path):  # what could not be written is tried again
+                os.fsync(stream.fileno())
+                stream.close()
 
     def append(self, certificates: Iterable[Certificate]) -> None:
         """Add certificates of texts that have none yet."""
@@ -85,11 +89,12 @@ class RowFile:
             if row.index in self.rows:
                 raise CertificateError(wanted="one row for each text", got=f"a second for text {row.index}")
         lines = "".join(json.dumps(row.to_row(), ensure_ascii=False) + "\n" for row in fresh)
-        self._stream.write(lines.encode())
-        self._stream.flush()
-        if time.monotonic() - self._synced > SYNC_SECONDS:
-            os.fsync(self._stream.fileno())
-            self._synced = time.monotonic()
+        with disk_errors(self.path):
+            self._stream.write(lines.encode())
+            self._stream.flush()
+            if time.monotonic() - self._synced > SYNC_SECONDS:
+                os.fsync(self._stream.fileno())
+                self._synced = time.monotonic()
         self.rows |= {row.index: row for row in fresh}
 
     def check(self, **wanted: object) -> None:
@@ -120,7 +125,7 @@ class RowFile:
 
 def _parsed(content: bytes, path: Path) -> list[Certificate]:
     rows: dict[int, Certificate] = {}
-    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), start=1):
+    for number, line in enumerate(content[: whole_lines(content, begin=BEGIN)].splitlines(), start=1):
         try:
             row = Certificate.from_row(json.loads(line))
         except (ValueError, TypeError, CertificateError) as problem:

@@ -6,30 +6,53 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from sgbt.cli import attack, certify, data, demo, explain, train
+from sgbt.cli.verbs import VERBS
 from sgbt.errors import SgbtError
 from sgbt.version import __version__
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""What typer raises when the words of a command do not fit together."""
 
 
 class _Commands(TyperGroup):
-    """The commands, and how they end when a person interrupts them.
+    """The verbs: listed by their summaries, loaded when one is called, ended quietly when a person interrupts them.
 
     (When the reader of the output goes away, as `head` does, rich and typer end quietly with exit code 1.)
     """
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name, help=verb.summary) for name, verb in VERBS.items()} | dict(
+            self.commands
+        )
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The verb that was called, now with its options."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, VERBS[name].load(name) if name in VERBS else command, rest
+
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Run the verb."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             typer.echo(
                 "sgbt: interrupted; what was finished is kept, and the same command goes on from there.", err=True
             )
+            sys.exit(INTERRUPTED)
+
+    def main(self, *arguments: Any, **settings: Any) -> Any:
+        """Parse and run; words that do not fit are one sentence as well."""
+        try:
+            sys.exit(super().main(*arguments, **(settings | {"standalone_mode": False})) or 0)
+        except UsageError as problem:
+            _tell_usage(problem)
+            sys.exit(BAD_INPUT)
+        except typer.Abort:
             sys.exit(INTERRUPTED)
 
 
@@ -41,12 +64,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(data.app, name="data")
-app.command("train")(train.train_)
-app.command("certify")(certify.certify_)
-app.command("explain")(explain.explain_)
-app.command("attack")(attack.attack_)
-app.command("demo")(demo.demo)
 
 
 def _tell_version(wanted: bool) -> None:
@@ -66,12 +83,36 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; an expected problem is one sentence on standard error and exit code 2."""
-    debug = "--debug" in sys.argv[1:]
+    """Run the command line; an expected problem is one sentence on standard error and exit code 2.
+
+    `--debug` may stand anywhere. What the operating system refuses is expected too: a disk that fills up, a folder
+    that vanishes.
+    """
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
-        app()
-    except SgbtError as problem:
-        if debug:
+        app(args=arguments, prog_name="sgbt")
+    except (SgbtError, OSError) as problem:
+        if len(arguments) < len(sys.argv) - 1:
             raise
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"sgbt: {problem}", markup=False, emoji=False)
+        _say(str(problem) if isinstance(problem, SgbtError) else _refused(problem))
         sys.exit(BAD_INPUT)
+
+
+def _tell_usage(problem: Any) -> None:
+    """What does not fit in the words of a command; a command without any shows its help."""
+    if type(problem).__name__ == "NoArgsIsHelpError":
+        problem.show()
+        return
+    said = problem.format_message()
+    place = problem.ctx.command_path if problem.ctx else "sgbt"
+    _say(said if said.endswith("?") else f"{said.rstrip('.')}; see: {place} --help")
+
+
+def _refused(problem: OSError) -> str:
+    where = f" in {problem.filename}" if problem.filename else ""
+    return f"wanted to read or write, got {(problem.strerror or str(problem)).lower()}{where}."
+
+
+def _say(sentence: str) -> None:
+    """One line on standard error as it is: what a person typed may contain anything."""
+    typer.echo(f"sgbt: {' '.join(sentence.splitlines())}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,8 @@ from sgbt.attacks import METHODS, AttackResult, attack, method_named, write_text
 from sgbt.attacks.methods import full_name
 from sgbt.cli import options as opt
 from sgbt.cli.attack_view import AttackView, show_examples, show_summary
-from sgbt.data import Split
+from sgbt.cli.reading import Reading
+from sgbt.data import Split, TextDataset
 from sgbt.errors import AttackError, DataError
 from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier, load_classifier
@@ -27,14 +29,12 @@ def attack_(
     method: Annotated[
         str, typer.Option(help=f"One or more of {', '.join(METHODS)} (ga is genetic), separated by commas.")
     ] = "pwws,ga,pso",
-    data: Annotated[
-        str, typer.Option(help="A dataset (imdb, yahoo_answers) or a CSV, TSV, JSONL or Parquet file.")
-    ] = "imdb",
+    data: opt.DataOfRun = "",
     split: Annotated[str, typer.Option(help="train, dev or test; all takes every row of a file.")] = "test",
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,
-    limit: Annotated[int | None, typer.Option(help="Attack the first texts only.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, help="Attack the first texts only.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     substitutions: Annotated[
         str,
         typer.Option(
@@ -46,12 +46,12 @@ def attack_(
     max_changed: Annotated[
         float | None, typer.Option(help="Greatest share of words to change (otherwise as published).")
     ] = None,
-    max_queries: Annotated[int | None, typer.Option(help="Greatest number of queries per text and method.")] = None,
+    max_queries: Annotated[int | None, typer.Option(min=1, help="Greatest number of queries per text.")] = None,
     out: Annotated[Path | None, typer.Option(help="File of JSON lines for the rows; the same command resumes.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the results with TextAttack's CSV columns.")] = None,
-    examples: Annotated[int, typer.Option(help="How many broken texts to show.")] = 3,
-    workers: Annotated[int, typer.Option(help="Processes that share the texts.")] = 1,
-    threads: Annotated[int | None, typer.Option(help="Processor threads to use.")] = None,
+    examples: Annotated[int, typer.Option(min=0, help="How many broken texts to show.")] = 3,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that share the texts.")] = 1,
+    threads: Annotated[int | None, typer.Option(min=1, help="Processor threads to use.")] = None,
     drop_empty: opt.DropEmpty = False,
     encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
@@ -62,9 +62,16 @@ def attack_(
     changes: dict[str, Any] = {} if max_changed is None else {"max_changed": max_changed}
     names = [full_name(name) for name in method.split(",") if name.strip()]
     methods = {name: method_named(name, **changes) for name in names}  # refuses a wrong one before anything is loaded
+    if not methods:
+        raise AttackError(wanted=f"one or more of {', '.join(METHODS)}", got="none", where="--method")
+    if csv and csv.is_dir():
+        raise AttackError(wanted="a file to write", got="a folder", where=str(csv), remedy="choose another --csv")
     classifier = load_classifier(run)
-    texts = _texts(classifier, data, split, text, label, data_home, drop_empty, encoding)[:limit]
-    console.print(f"{run}: {len(texts):,} texts of {data} ({split}), {', '.join(methods)}, seed {seed}", soft_wrap=True)
+    dataset = Reading(data, text, label, drop_empty=drop_empty, encoding=encoding).for_run(run, data_home=data_home)
+    texts = _texts(classifier, dataset, split)[:limit]
+    console.print(
+        f"{run}: {len(texts):,} texts of {dataset.name} ({split}), {', '.join(methods)}, seed {seed}", soft_wrap=True
+    )
     results: list[AttackResult] = []
     for name, chosen in methods.items():
         table = _table(classifier, chosen.source if substitutions == PUBLISHED else substitutions, vectors, data_home)
@@ -89,24 +96,12 @@ def attack_(
         console.print(f"rows in {path}", soft_wrap=True)
 
 
-def _texts(
-    classifier: TextClassifier,
-    data: str,
-    split: str,
-    text: str | None,
-    label: str | None,
-    data_home: Path | None,
-    drop_empty: bool,
-    encoding: str,
-) -> Split:
-    dataset = opt.dataset_of(
-        data, text=text, label=label, data_home=data_home, drop_empty=drop_empty, encoding=encoding
-    )
+def _texts(classifier: TextClassifier, dataset: TextDataset, split: str) -> Split:
     if dataset.label_names != classifier.label_names:
         raise DataError(
             wanted=f"the labels that the model knows ({', '.join(classifier.label_names[:10])})",
             got=", ".join(dataset.label_names[:10]),
-            where=data,
+            where=dataset.name,
             remedy="name the label column with --label, or attack a model of that data",
         )
     splits = {part.name: part for part in dataset.splits}
@@ -129,7 +124,7 @@ def _table(classifier: TextClassifier, name: str, vectors: str, data_home: Path 
                 remedy="choose a table, such as --substitutions counter_fitted",
             )
         return classifier.table
-    table = opt.table_of(name, opt.vectors_of(vectors, data_home=data_home), data_home=data_home)
+    table = opt.table_of(name, partial(opt.vectors_of, vectors, data_home=data_home), data_home=data_home)
     if table is None:
         raise AttackError(wanted="a substitution table", got=repr(name), where="--substitutions")
     return table

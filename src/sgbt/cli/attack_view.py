@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from types import TracebackType
 
@@ -31,7 +32,8 @@ class AttackView:
             TimeElapsedColumn(),
             TimeRemainingColumn(),
         )
-        self._bars = Progress(*columns, console=Console(stderr=True), transient=True)
+        screen = Console(stderr=True)
+        self._bars = Progress(*columns, console=screen, transient=True, disable=not screen.is_interactive)
         self._task = self._bars.add_task(method, total=total, robust="-")
         self._held = self._seen = 0
 
@@ -67,7 +69,7 @@ def show_summary(results: Sequence[AttackResult], console: Console) -> None:
             _shown(row.robust),
             _shown(row.unbroken),
             f"{row.queries:,.0f}",
-            f"{row.share_changed:.1%}",
+            "-" if math.isnan(row.share_changed) else f"{row.share_changed:.1%}",
             f"{row.seconds:.3f}",
         )
     console.print(table)

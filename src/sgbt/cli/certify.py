@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +17,7 @@ from sgbt.certify import DEFAULT_TIERS, TIERS, Certificate, certify
 from sgbt.certify.robust import Robust, robust_by_oracle
 from sgbt.certify.summary import Summary
 from sgbt.cli import options as opt
+from sgbt.cli.reading import Reading
 from sgbt.data import Split
 from sgbt.errors import CertificateError, DataError
 from sgbt.lexicon import SubstitutionTable
@@ -38,24 +39,22 @@ Table_ = Annotated[
 
 def certify_(
     run: Run,
-    data: Annotated[
-        str, typer.Option(help="A dataset (imdb, yahoo_answers) or a file; otherwise what the model was trained on.")
-    ] = "",
+    data: opt.DataOfRun = "",
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,
     split: Annotated[str, typer.Option(help="Which texts: train, dev or test.")] = "test",
-    limit: Annotated[int | None, typer.Option(help="Only the first so many texts.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many texts.")] = None,
     tiers: Tiers = "default",
     max_substitutions: Budget = None,
     substitutions: Table_ = "model",
     vectors: opt.Vectors = "glove",
     oracle: Annotated[
-        int, typer.Option(help="Enumerate texts with at most so many variants; 0 for none.")
+        int, typer.Option(min=0, help="Enumerate texts with at most so many variants; 0 for none.")
     ] = ORACLE_LIMIT,
     out: Annotated[
         Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Processor threads to use.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Processor threads to use.")] = None,
     drop_empty: opt.DropEmpty = False,
     encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
@@ -63,13 +62,10 @@ def certify_(
     """Prove for each text that no substitution changes its label, and say how many proofs there are."""
     if threads:
         torch.set_num_threads(threads)
-    if limit is not None and limit < 1:
-        raise DataError(wanted="a number of texts of at least 1", got=str(limit), where="--limit")
     classifier = load_classifier(run)
     table = table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
-    dataset = opt.dataset_of(
-        data or trained_on(run), text=text, label=label, data_home=data_home, drop_empty=drop_empty, encoding=encoding
-    )
+    reading = Reading(data, text, label, drop_empty=drop_empty, encoding=encoding)
+    dataset = reading.for_run(run, data_home=data_home)
     chosen = _split(dataset.splits, split)
     chosen = chosen[:limit] if limit else chosen
     labels = numbered_as(classifier, dataset.label_names, chosen)
@@ -89,7 +85,7 @@ def table_for(classifier: TextClassifier, name: str, *, vectors: str, data_home:
     """The table that the command line names; `model` is the one that the model was trained for."""
     table = classifier.table
     if name != "model":
-        table = opt.table_of(name, opt.vectors_of(vectors, data_home=data_home), data_home=data_home)
+        table = opt.table_of(name, partial(opt.vectors_of, vectors, data_home=data_home), data_home=data_home)
     if table is None:
         raise CertificateError(
             wanted="a substitution table",
@@ -97,14 +93,6 @@ def table_for(classifier: TextClassifier, name: str, *, vectors: str, data_home:
             remedy="name one with --substitutions, such as counter_fitted",
         )
     return table
-
-
-def trained_on(run: Path) -> str:
-    """The dataset that the run's note names."""
-    name = json.loads((run / "config.json").read_bytes()).get("training", {}).get("dataset")
-    if not name:
-        raise DataError(wanted="a dataset", got="none, and the run does not name one", remedy="pass --data")
-    return str(name)
 
 
 def tiers_of(names: str) -> tuple[str, ...]:
@@ -147,7 +135,8 @@ def _with_progress(
     out: Path | None,
 ) -> list[Certificate]:
     columns = (TextColumn("certifying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    screen = Console(stderr=True)
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_interactive) as bars:
         task = bars.add_task("certifying", total=len(split))
         return certify(
             classifier,

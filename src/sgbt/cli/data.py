@@ -9,13 +9,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from sgbt.cli import options as opt
-from sgbt.cli.describing import describe_dataset, describe_substitutions, describe_vectors
 from sgbt.cli.options import DataHome
 from sgbt.cli.progress import ProgressBars
 from sgbt.errors import ResourceError
 from sgbt.resources import CATALOGUE, Located, UnavailableError, check, get, locate
 
-app = typer.Typer(help="Fetch, list, check and describe real data.", no_args_is_help=True)
+app = typer.Typer(help="Fetch, list, check and describe real data.", no_args_is_help=True, add_completion=False)
 
 console = Console(highlight=False)
 _VERDICTS = {
@@ -92,6 +91,8 @@ def describe(
     data_home: DataHome = None,
 ) -> None:
     """Show a dataset's splits, how many of its words have vectors, and how many an adversary may replace."""
+    from sgbt.cli.describing import describe_dataset, describe_substitutions, describe_vectors
+
     dataset = opt.dataset_of(
         data, text=text, label=label, data_home=data_home, drop_empty=drop_empty, encoding=encoding
     )

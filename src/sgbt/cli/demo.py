@@ -2,33 +2,74 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
 from rich.console import Console
 
 from sgbt.cli import options as opt
-from sgbt.cli.describing import describe_dataset, describe_substitutions, describe_vectors
+from sgbt.cli.demo_stages import CERTIFIED, NORMAL, Measured, Settings, attacked, certified, data_of, trained
+from sgbt.cli.demo_view import show
 from sgbt.cli.progress import ProgressBars
+from sgbt.report import Report, report_of_records, report_of_run
 from sgbt.resources import get
 
 console = Console(highlight=False)
 
 
 def demo(
-    vectors: opt.Vectors = "glove", substitutions: opt.Substitutions = "auto", data_home: opt.DataHome = None
+    out: Annotated[Path, typer.Option(help="Folder for everything that is made; the same command goes on there.")] = (
+        Path("runs/demo")
+    ),
+    reviews: Annotated[int, typer.Option(help="Reviews of the training set to train on.", min=100)] = 10_000,
+    limit: Annotated[int, typer.Option(help="Reviews of the test set to certify and attack.", min=10)] = 200,
+    substitutions: opt.Substitutions = "auto",
+    data_home: opt.DataHome = None,
 ) -> None:
-    """Fetch real reviews and word vectors, and show what there is to defend against."""
-    for step, name in enumerate(("imdb", "glove"), start=1):
+    """Train a TextCNN normally and one to be certified, then certify and attack both on the same real reviews.
+
+    Every stage is kept in the output folder: interrupt it at any time, and the same command goes on from there.
+    """
+    for number, name in enumerate(("imdb", "glove"), start=1):
         with ProgressBars() as bars:
             located = get(name, data_home=data_home, progress=bars)
-        console.print(f"[bold]{step}. {name}[/bold]: from {located.provider}", soft_wrap=True)
-    dataset = opt.dataset_of("imdb", text=None, label=None, data_home=data_home)
+        _say(f"{number}. {name}: from {located.provider}")
+    settings = Settings(reviews=reviews, limit=limit)
+    _say("3. Reading reviews, vectors and substitutes")
+    with Console(stderr=True).status("") as status:
+        data = data_of(settings, substitutions=substitutions, data_home=data_home, say=status.update)
     console.print(
-        "[bold]3. Tokenising 50,000 reviews[/bold] (a few seconds; the next time they are read from the cache)"
+        f"{len(data.dataset.train):,} of {data.of_train:,} training reviews, {len(data.dataset.dev):,} to choose by, "
+        f"{len(data.dataset.test):,} of {data.of_test:,} test reviews; {data.table.describe()}",
+        soft_wrap=True,
+        markup=False,
     )
-    describe_dataset(dataset, console)
-    chosen = opt.vectors_of(vectors, data_home=data_home)
-    describe_vectors(dataset, chosen, console)
-    console.print("[bold]4. What an adversary may replace[/bold]")
-    table = opt.table_of(substitutions, chosen, data_home=data_home)
-    if table is not None:
-        describe_substitutions(dataset, table, console)
-    console.print("[bold]Next[/bold]: sgbt train imdb --model cnn --objective sgbt --out runs/first", soft_wrap=True)
+    found = {}
+    for number, name in enumerate((NORMAL, CERTIFIED), start=4):
+        told = "normally" if name == NORMAL else "on the worst case of every review"
+        _say(f"{number}. Training a TextCNN {told}")
+        found[name] = trained(name, data, out / name, console)
+    _say("6. Proving, review by review, that no substitution changes the label")
+    proofs = {name: certified(run, data, out / name) for name, run in found.items()}
+    _say("7. Attacking the same reviews, with greedy search and PWWS")
+    results = [
+        Measured(name, run, proofs[name], attacked(run, proofs[name], data, out / name)) for name, run in found.items()
+    ]
+    page = _report(results).save(out / "report.html")
+    show(results, data, out, page, console)
+
+
+def _report(results: list[Measured]) -> Report:
+    """Both runs in one report."""
+    parts = [report_of_run(each.run, each.proofs, each.attacks) for each in results]
+    records = [record for part in parts for record in part.records]
+    examples = [example for part in parts for section in part.document.sections for example in section.examples]
+    pairs = [(results[1].run.about["objective"], results[0].run.about["objective"])]
+    return report_of_records(
+        records, title="IMDB: a TextCNN trained normally, and one to be certified", pairs=pairs, examples=examples
+    )
+
+
+def _say(title: str) -> None:
+    console.print(f"[bold]{title}[/bold]", soft_wrap=True)

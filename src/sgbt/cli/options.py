@@ -4,26 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgbt.cli.progress import ProgressBars
-from sgbt.data import TextDataset, load_dataset
-from sgbt.embeddings import EmbeddingTable, load_embeddings
-from sgbt.errors import LexiconError
-from sgbt.lexicon import SubstitutionTable
-from sgbt.resources import UnavailableError
+from sgbt.cli.reading import Reading
+
+if TYPE_CHECKING:  # imported where they are used: `sgbt data list` needs no torch
+    from sgbt.data import TextDataset
+    from sgbt.embeddings import EmbeddingTable
+    from sgbt.lexicon import SubstitutionTable
+
+READING = "Reading the data"
+"""The panel of the help that these options stand in, behind those of the verb itself."""
 
 DataHome = Annotated[
     Path | None,
-    typer.Option(help="Folder with data, looked into first (otherwise $SGBT_DATA, then the user cache folder)."),
+    typer.Option(
+        rich_help_panel=READING,
+        help="Folder with data, looked into first (otherwise $SGBT_DATA, then the user cache folder).",
+    ),
 ]
-Data = Annotated[str, typer.Argument(help="A dataset (imdb, yahoo_answers) or a CSV, TSV, JSONL or Parquet file.")]
-TextColumn = Annotated[str | None, typer.Option("--text", help="Column with the texts, if not named text.")]
-LabelColumn = Annotated[str | None, typer.Option("--label", help="Column with the labels, if not named label.")]
-DropEmpty = Annotated[bool, typer.Option("--drop-empty", help="Leave out rows without text instead of stopping.")]
-Encoding = Annotated[str, typer.Option(help="Encoding of the data file.")]
+Data = Annotated[str, typer.Argument(help="A dataset (imdb, yahoo) or a CSV, TSV, JSONL or Parquet file.")]
+DataOfRun = Annotated[
+    str, typer.Option(help="A dataset (imdb, yahoo) or a file; otherwise what the model was trained on.")
+]
+TextColumn = Annotated[
+    str | None, typer.Option("--text", rich_help_panel=READING, help="Column with the texts, if not named text.")
+]
+LabelColumn = Annotated[
+    str | None, typer.Option("--label", rich_help_panel=READING, help="Column with the labels, if not named label.")
+]
+DropEmpty = Annotated[
+    bool, typer.Option("--drop-empty", rich_help_panel=READING, help="Leave out rows without text instead of stopping.")
+]
+DropShared = Annotated[
+    bool,
+    typer.Option("--drop-shared", rich_help_panel=READING, help="Leave out of train the texts that test has as well."),
+]
+TestFile = Annotated[
+    str | None,
+    typer.Option(rich_help_panel=READING, help="A second file for test; otherwise a fifth of the first is set aside."),
+]
+Encoding = Annotated[str, typer.Option(rich_help_panel=READING, help="Encoding of the data file.")]
 Vectors = Annotated[str, typer.Option(help="Word vectors: glove, glove.6B.50d, ..., or the path of a vector file.")]
 Substitutions = Annotated[
     str,
@@ -32,7 +55,6 @@ Substitutions = Annotated[
         "auto is counter_fitted, or counter_fit where that cannot be had."
     ),
 ]
-TABLES = ("auto", "counter_fitted", "counter_fit", "neighbours", "wordnet", "sememes", "none")
 
 
 def dataset_of(
@@ -43,24 +65,15 @@ def dataset_of(
     data_home: Path | None,
     drop_empty: bool = False,
     encoding: str = "utf-8",
-    seed: int = 0,
 ) -> TextDataset:
     """The dataset that the command line names."""
-    with ProgressBars() as bars:
-        return load_dataset(
-            data,
-            text=text,
-            label=label,
-            drop_empty=drop_empty,
-            encoding="utf-8-sig" if encoding == "utf-8" else encoding,
-            data_home=data_home,
-            progress=bars,
-            seed=seed,
-        )
+    return Reading(data, text, label, drop_empty=drop_empty, encoding=encoding).load(data_home=data_home)
 
 
 def vectors_of(name: str, *, data_home: Path | None) -> EmbeddingTable:
     """The word vectors that the command line names."""
+    from sgbt.embeddings import load_embeddings
+
     return load_embeddings(name, data_home=data_home)
 
 
@@ -68,29 +81,6 @@ def table_of(
     name: str, vectors: EmbeddingTable | Callable[[], EmbeddingTable], *, data_home: Path | None
 ) -> SubstitutionTable | None:
     """The substitution table that the command line names; vectors that come as a function are read only if needed."""
+    from sgbt.lexicon.named import table_named
 
-    def read() -> EmbeddingTable:
-        return vectors() if callable(vectors) else vectors
-
-    if name == "auto":
-        try:
-            return SubstitutionTable.counter_fitted(data_home=data_home)
-        except UnavailableError:
-            return SubstitutionTable.counter_fit(read(), data_home=data_home)
-    if name == "counter_fitted":
-        return SubstitutionTable.counter_fitted(data_home=data_home)
-    if name == "counter_fit":
-        return SubstitutionTable.counter_fit(read(), data_home=data_home)
-    if name == "neighbours":
-        return SubstitutionTable.embedding_neighbours(read())
-    if name == "wordnet":
-        return SubstitutionTable.wordnet(data_home=data_home)
-    if name == "sememes":
-        return SubstitutionTable.sememes(data_home=data_home)
-    if name == "none":
-        return None
-    if not name.endswith((".json", ".json.gz")):
-        raise LexiconError(
-            wanted=f"one of {', '.join(TABLES)}, or a JSON file", got=repr(name), where="--substitutions"
-        )
-    return SubstitutionTable.from_json(Path(name))
+    return table_named(name, vectors, data_home=data_home)

@@ -14,22 +14,18 @@ import typer
 from rich.console import Console
 
 from sgbt.cli import options as opt
+from sgbt.cli.reading import Reading
 from sgbt.cli.training_view import TrainingView
 from sgbt.data import Split, TextDataset
-from sgbt.errors import TrainingError
+from sgbt.errors import TrainingError, did_you_mean
 from sgbt.files import atomic_write
-from sgbt.models import BiLSTM, LinearBag, TextClassifier, TextCNN
+from sgbt.models import MODELS, BiLSTM, LinearBag, TextClassifier, TextCNN
 from sgbt.training import OBJECTIVES, Objective, TrainingConfig, preset_for, preset_named, train
 from sgbt.training.config import read_toml, with_options
 from sgbt.training.listener import Listeners
 from sgbt.training.parallel import DEVICES, device_named, speaks
 from sgbt.training.tensorboard import TensorBoardListener
 
-MODELS: dict[str, type[TextCNN] | type[BiLSTM] | type[LinearBag]] = {
-    "cnn": TextCNN,
-    "bilstm": BiLSTM,
-    "linear": LinearBag,
-}
 console = Console(highlight=False, markup=False, quiet=not speaks())
 
 
@@ -57,6 +53,8 @@ def train_(
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Write scalars for TensorBoard into the run's folder as well.")
     ] = False,
+    test_file: opt.TestFile = None,
+    drop_shared: opt.DropShared = False,
     drop_empty: opt.DropEmpty = False,
     encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
@@ -69,12 +67,12 @@ def train_(
     device_named(device)  # what is not there is told before anything is read
     boards = [TensorBoardListener(out)] if tensorboard else []
     if model not in MODELS:
-        raise TrainingError(wanted=f"one of {', '.join(MODELS)}", got=repr(model), where="--model")
-    dataset = opt.dataset_of(
-        data, text=text, label=label, data_home=data_home, drop_empty=drop_empty, encoding=encoding
-    )
-    if limit:
-        dataset = _limited(dataset, limit)
+        raise TrainingError(
+            wanted=f"one of {', '.join(MODELS)}", got=repr(model), where="--model", remedy=did_you_mean(model, MODELS)
+        )
+    reading = Reading(data, text, label, test_file, drop_shared, drop_empty, encoding)
+    whole = reading.load(data_home=data_home)
+    dataset = _limited(whole, limit) if limit else whole
     settings = preset_named(preset) if preset else preset_for(model, dataset.name)
     settings = with_options(
         settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "the table training"
@@ -103,6 +101,8 @@ def train_(
             listener=Listeners(view, *boards),
             device=device,
         )
+    if speaks():
+        reading.keep(out, whole)
     console.print(f"best epoch on dev: {_shown(run.dev)}", soft_wrap=True)
     if test and speaks():
         console.print(_measured(run.model, dataset.test, out, chosen, settings, seed), soft_wrap=True)
@@ -111,7 +111,12 @@ def train_(
 
 def _objective(name: str, table: dict[str, Any], **given: float | None) -> Objective:
     if name not in OBJECTIVES:
-        raise TrainingError(wanted=f"one of {', '.join(OBJECTIVES)}", got=repr(name), where="--objective")
+        raise TrainingError(
+            wanted=f"one of {', '.join(OBJECTIVES)}",
+            got=repr(name),
+            where="--objective",
+            remedy=did_you_mean(name, OBJECTIVES),
+        )
     kind = OBJECTIVES[name]
     known = {field.name for field in fields(kind)}
     for option, value in given.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,11 @@ from sgbt.data.splitting import cut
 from sgbt.data.tables import read_table
 from sgbt.data.yahoo import LABELS as YAHOO_LABELS
 from sgbt.data.yahoo import read_yahoo
-from sgbt.errors import DataError
+from sgbt.errors import DataError, did_you_mean
 from sgbt.resources import Progress, get
 
 NAMES = ("imdb", "yahoo_answers")
+ALIASES = {"yahoo": "yahoo_answers"}
 
 
 def load_dataset(
@@ -36,15 +36,17 @@ def load_dataset(
 ) -> TextDataset:
     """Labelled text with distinct train, dev and test splits.
 
-    `source` is a name (`imdb`, `yahoo_answers`), a CSV, TSV, JSONL or Parquet file (gzipped or not), or a `Dataset` or
-    `DatasetDict` of the Hugging Face `datasets` library. `text` and `label` name the columns. `dev` is the share of
-    the training texts that is set apart for choosing; `test`, for a single file, the share for the final figures, or
-    a second file. Cuts are stratified and seeded, and copies of one text always stay together. `drop_shared` removes
-    from train the texts that test has as well.
+    `source` is a name (`imdb`, `yahoo_answers` or `yahoo`), a CSV, TSV, JSONL or Parquet file (gzipped or not), or a
+    `Dataset` or `DatasetDict` of the Hugging Face `datasets` library. `text` and `label` name the columns. `dev` is the
+    share of the training texts that is set apart for choosing; `test`, for a single file, the share for the final
+    figures, or a second file. Cuts are stratified and seeded, and copies of one text always stay together.
+    `drop_shared` removes from train the texts that test has as well.
     """
     for name, fraction in (("dev", dev), ("test", test)):
         if isinstance(fraction, float | int) and not 0 <= fraction < 1:
             raise DataError(wanted=f"a {name} share from 0 to below 1", got=str(fraction))
+    if isinstance(source, str):
+        source = ALIASES.get(source, source)
     home = Path(data_home).expanduser() if data_home else None
     if is_hugging_face(source):
         share = _share(test, "a Hugging Face dataset")
@@ -80,11 +82,10 @@ def _existing(source: str | Path) -> Path:
     path = Path(source).expanduser()
     if path.suffix or _is_there(path):
         return path
-    near = difflib.get_close_matches(str(source), NAMES, n=1)
     raise DataError(
         wanted=f"a dataset name ({', '.join(NAMES)}) or the path of a file",
         got=repr(str(source)[:100]),
-        remedy=f"did you mean {near[0]}?" if near else "check the path",
+        remedy=did_you_mean(str(source), NAMES) or "check the path",
     )
 
 

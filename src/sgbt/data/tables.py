@@ -16,6 +16,9 @@ from typing import Any
 
 from sgbt.errors import DataError
 
+_Reader = Callable[[str, str, Sequence[str] | None], "Table"]
+"""The name of the source for errors, its text, and the names of columns where the text has none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -60,12 +63,20 @@ def read_table(path: Path, *, encoding: str = "utf-8-sig", names: Sequence[str] 
             where=str(path.parent),
             remedy="convert it, or give the file its proper ending",
         )
-    text = _decoded(path, encoding)
+    return _with_rows(reader, _decoded(path, encoding), str(path), names)
+
+
+def read_csv(text: str, *, source: str) -> Table:
+    """The rows of a CSV file that is at hand as text; `source` is what errors call it."""
+    return _with_rows(_read_csv, text, source, None)
+
+
+def _with_rows(reader: _Reader, text: str, source: str, names: Sequence[str] | None) -> Table:
     if not text.strip():
-        raise DataError(wanted="rows of data", got="an empty file", where=str(path))
-    table = reader(path, text, names)
+        raise DataError(wanted="rows of data", got="an empty file", where=source)
+    table = reader(source, text, names)
     if not len(table):
-        raise DataError(wanted="rows of data", got="a header and nothing below it", where=str(path))
+        raise DataError(wanted="rows of data", got="a header and nothing below it", where=source)
     return table
 
 
@@ -117,7 +128,7 @@ def _decoded(path: Path, encoding: str) -> str:
         ) from problem
 
 
-def _read_csv(path: Path, text: str, names: Sequence[str] | None, delimiter: str = ",") -> Table:
+def _read_csv(source: str, text: str, names: Sequence[str] | None, delimiter: str = ",") -> Table:
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     lines: list[int] = []
@@ -133,22 +144,22 @@ def _read_csv(path: Path, text: str, names: Sequence[str] | None, delimiter: str
         raise DataError(
             wanted="a well-formed table",
             got=str(problem),
-            where=f"line {start} of {path}",  # where the row begins that never ends
+            where=f"line {start} of {source}",  # where the row begins that never ends
             remedy="check the quotes there",
         ) from problem
     header = list(names) if names else rows.pop(0)
     if not names:
-        _refuse_namesakes(header, f"line {lines.pop(0)} of {path}")
+        _refuse_namesakes(header, f"line {lines.pop(0)} of {source}")
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(header):
             raise DataError(
                 wanted=f"{len(header)} fields ({', '.join(header)})",
                 got=str(len(row)),
-                where=f"line {line} of {path}",
+                where=f"line {line} of {source}",
                 remedy="put quotes around a text that contains the separator",
             )
     columns = {name: [row[place] for row in rows] for place, name in enumerate(header)}
-    return Table(str(path), columns, lines)
+    return Table(source, columns, lines)
 
 
 def _refuse_namesakes(header: list[str], where: str) -> None:
@@ -158,11 +169,11 @@ def _refuse_namesakes(header: list[str], where: str) -> None:
         )
 
 
-def _read_tsv(path: Path, text: str, names: Sequence[str] | None) -> Table:
-    return _read_csv(path, text, names, delimiter="\t")
+def _read_tsv(source: str, text: str, names: Sequence[str] | None) -> Table:
+    return _read_csv(source, text, names, delimiter="\t")
 
 
-def _read_jsonl(path: Path, text: str, names: Sequence[str] | None) -> Table:
+def _read_jsonl(source: str, text: str, names: Sequence[str] | None) -> Table:
     rows, lines = [], []
     for number, line in _numbered_lines(text):
         try:
@@ -172,16 +183,16 @@ def _read_jsonl(path: Path, text: str, names: Sequence[str] | None) -> Table:
             raise DataError(
                 wanted="one JSON object per line",
                 got=f"{line[:40]!r} ({reason})",
-                where=f"line {number} of {path}",
+                where=f"line {number} of {source}",
             ) from problem
         if not isinstance(row, dict):
             raise DataError(
-                wanted="one JSON object per line", got=f"a {type(row).__name__}", where=f"line {number} of {path}"
+                wanted="one JSON object per line", got=f"a {type(row).__name__}", where=f"line {number} of {source}"
             )
         rows.append(row)
         lines.append(number)
     keys = list(dict.fromkeys(key for row in rows for key in row))
-    return Table(str(path), {key: [row.get(key) for row in rows] for key in keys}, lines)
+    return Table(source, {key: [row.get(key) for row in rows] for key in keys}, lines)
 
 
 def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -215,7 +226,7 @@ def _read_parquet(path: Path) -> Table:
     return Table(str(path), columns, range(1, rows + 1))
 
 
-_TEXT_READERS: dict[str, Callable[[Path, str, Sequence[str] | None], Table]] = {
+_TEXT_READERS: dict[str, _Reader] = {
     ".csv": _read_csv,
     ".tsv": _read_tsv,
     ".jsonl": _read_jsonl,

@@ -108,6 +108,20 @@ class EmbeddingTable:
         unit = self.vectors / np.where(lengths == 0, 1, lengths)
         return EmbeddingTable(self.words, unit.astype(np.float32, copy=False), f"{self.name} normalised")
 
+    def condensed(self, width: int, *, spread: float) -> EmbeddingTable:
+        """The `width` principal directions of the centred vectors, scaled to a root mean square of `spread`."""
+        if not 1 <= width <= self.width:
+            raise EmbeddingError(wanted=f"a width from 1 to {self.width}", got=str(width), where=self.name)
+        centred = np.asarray(self.vectors, dtype=np.float64)
+        centred = centred - centred.mean(axis=0)
+        directions = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :width]
+        largest = np.abs(directions).argmax(axis=0)
+        directions = directions * np.sign(directions[largest, np.arange(width)])  # a direction has no sign of its own
+        short = centred @ directions
+        size = float(np.sqrt((short**2).mean())) or 1.0
+        short *= spread / size
+        return EmbeddingTable(self.words, short.astype(np.float32), f"{self.name}, {width} directions")
+
     def restricted_to(self, words: Iterable[str]) -> EmbeddingTable:
         """The rows of `words` that the table lists, in the table's own order."""
         rows = np.array(sorted({self.index[word] for word in words if word in self.index}), dtype=np.int64)

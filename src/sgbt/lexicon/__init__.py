@@ -7,6 +7,7 @@ is the one value that attackers, certifiers and trainers all take.
 """
 
 from sgbt.lexicon.counter_fitting import CounterFitting
+from sgbt.lexicon.smoothing import smoothed_vectors
 from sgbt.lexicon.statistics import BatchStatistics, TableDescription, TextStatistics, combinations
 from sgbt.lexicon.substitution_index import SubstitutionIndex
 from sgbt.lexicon.substitutions import Substitutions
@@ -30,5 +31,6 @@ __all__ = [
     "combinations",
     "load_wordnet",
     "read_wordnet",
+    "smoothed_vectors",
     "wordnet_synonyms",
 ]

@@ -120,6 +120,20 @@ class SubstitutionTable:
         kept = {word: substitutes[:count] for word, substitutes in self.entries.items()}
         return SubstitutionTable(kept, f"{self.name}, nearest {count}")
 
+    def require_read_by(self, tokenizer: Tokenizer) -> None:
+        """Refuse a tokenizer that reads some word of the table as anything but itself: positions would shift."""
+        if tokenizer == Tokenizer():
+            return  # such words are refused when a table is made
+        for word in self.entries:
+            for other in (word, *self.entries[word]):
+                if not tokenizer.is_word(other):
+                    raise LexiconError(
+                        wanted="a table whose words are single words for the model's tokenizer",
+                        got=f"{other!r}, which it reads as {' '.join(tokenizer.words(other)) or 'nothing'!r}",
+                        where=self.name,
+                        remedy="mend the token pattern, or leave that word out of the table",
+                    )
+
     def describe(self) -> TableDescription:
         """Totals of the table, for a person to read."""
         return describe_table(self)

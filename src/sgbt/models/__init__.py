@@ -10,7 +10,13 @@ from sgbt.models.linear_bag import LinearBag, LinearBagConfig
 from sgbt.models.two_channel import TwoChannel
 from sgbt.models.worst_case import feature_box, worst_case_logits
 
+MODELS: dict[str, type[TextCNN] | type[BiLSTM] | type[LinearBag]] = {
+    kind.kind: kind for kind in (TextCNN, BiLSTM, LinearBag)
+}
+"""Every kind of model by its name on the command line."""
+
 __all__ = [
+    "MODELS",
     "AnyModel",
     "BiLSTM",
     "BiLSTMConfig",

@@ -19,6 +19,7 @@ from sgbt.training.closeness import KINDS, closeness
 from sgbt.training.ibp import IBP
 from sgbt.training.objective import Corpus, Parts, Reference, Step, check_range
 from sgbt.training.penalties import PENALTIES, Normaliser
+from sgbt.training.word_dropout import with_words_dropped
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Certified(IBP):
     code_channel: bool = False
     normalisation: str = "initial"
     domain: str = "proven"
+    word_dropout: float = 0.0
+    """The share of words that training reads as unknown."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -43,6 +46,7 @@ class Certified(IBP):
         self.normaliser  # noqa: B018 - building it checks the options
         for option in ("beta", "gamma", "drawn_together"):
             check_range(option, getattr(self, option), 0)
+        check_range("word_dropout", self.word_dropout, 0, 1)
 
     @property
     def normaliser(self) -> Normaliser:
@@ -72,6 +76,7 @@ class Certified(IBP):
 
     def parts(self, model: Model, step: Step, reference: Reference) -> Parts:
         """All parts that are switched on."""
+        step = with_words_dropped(step, self.word_dropout)
         parts = super().parts(model, step, reference)
         if self.beta or self.gamma:
             parts |= self.normaliser.parts(model, step, reference, beta=self.beta, gamma=self.gamma)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from sgbt.errors import TrainingError
+from sgbt.errors import TrainingError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,12 @@ def preset_for(model: str, dataset: str) -> TrainingConfig:
 def preset_named(name: str) -> TrainingConfig:
     """The preset of that name."""
     if name not in PRESETS:
-        raise TrainingError(wanted=f"one of {', '.join(PRESETS)}", got=repr(name), where="the option preset")
+        raise TrainingError(
+            wanted=f"one of {', '.join(PRESETS)}",
+            got=repr(name),
+            where="the option preset",
+            remedy=did_you_mean(name, PRESETS),
+        )
     return PRESETS[name]
 
 

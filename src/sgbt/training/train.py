@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from torch import nn
 
 from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.errors import TrainingError
-from sgbt.files import make_folder
+from sgbt.files import claim, make_folder
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.models import AnyModel, BiLSTM, LinearBag, TextClassifier, TextCNN, save_classifier, weights_hash
 from sgbt.models.blueprint import blueprint
@@ -37,6 +39,8 @@ class Run:
     model: TextClassifier
     log: RunLog
     folder: Path | None
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What was trained on what: dataset, objective, seed and settings."""
 
     @property
     def dev(self) -> dict[str, float]:
@@ -54,6 +58,7 @@ def train(
     seed: int = 0,
     config: TrainingConfig | None = None,
     vocabulary: Vocabulary | None = None,
+    tokenizer: Tokenizer | None = None,
     out: str | Path | None = None,
     listener: Listener | None = None,
     device: str | torch.device = "auto",
@@ -64,51 +69,90 @@ def train(
     given stays as it is. The vocabulary is made from train: words that have a vector or are frequent, and all
     substitutes that have a vector; a model whose embedding was not made of a table of vectors brings its own
     `vocabulary`. A `LinearBag` needs no vectors: it reads the words that train has `config.rare` times and all words of
-    the table, and is trained by one process on the CPU. With `out`, the run is written there as it goes, and the same
-    call resumes it after any interruption. Launched with torchrun, each process takes its share of every batch, and the
-    first one writes.
+    the table, and is trained by one process on the CPU. `tokenizer` says what a word is, in other languages than
+    English; the classifier keeps it. With `out`, the run is written there as it goes, and the same call resumes it
+    after any interruption. Launched with torchrun, each process takes its share of every batch, and the first writes.
     """
     place = device_named(device)
-    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []), together(place) as processes:
-        return _train(
-            model, dataset, objective, substitutions, seed, config, vocabulary, out, listener or Listeners(), processes
-        )
+    folder = Path(out) if out else None
+    forked = torch.random.fork_rng(devices=[place] if place.type == "cuda" else [])
+    objective, tokenizer, listener = objective or Standard(), tokenizer or Tokenizer(), listener or Listeners()
+    with forked, together(place) as processes:
+        _check(model, dataset, objective, substitutions, seed, tokenizer, processes)
+        with _alone_in(folder, processes):
+            return _train(
+                model,
+                dataset,
+                objective,
+                substitutions,
+                seed,
+                config,
+                vocabulary,
+                tokenizer,
+                folder,
+                listener,
+                processes,
+            )
 
 
-def _train(
+def _check(
     model: TextCNN | BiLSTM | LinearBag,
     dataset: TextDataset,
-    objective: Objective | None,
+    objective: Objective,
     substitutions: SubstitutionTable | None,
     seed: int,
-    config: TrainingConfig | None,
-    vocabulary: Vocabulary | None,
-    out: str | Path | None,
-    listener: Listener,
+    tokenizer: Tokenizer,
     processes: Processes,
-) -> Run:
-    objective, tokenizer = objective or Standard(), Tokenizer()
-    config = config or preset_for(model.kind, dataset.name)
+) -> None:
+    """Refuse what cannot be trained before anything is written."""
     if objective.needs_substitutions and substitutions is None:
         raise TrainingError(
             wanted=f"a substitution table for the objective {objective.name}", got="none", remedy="pass substitutions="
         )
-    minimised = bag_objective(objective) if isinstance(model, LinearBag) else objective
-    if isinstance(model, LinearBag) and processes.size > 1:
-        raise TrainingError(wanted="one process for a linear model", got=str(processes.size), remedy="no torchrun")
+    if substitutions is not None:
+        substitutions.require_read_by(tokenizer)
+    if isinstance(model, LinearBag):
+        bag_objective(objective)
+        if processes.size > 1:
+            raise TrainingError(wanted="one process for a linear model", got=str(processes.size), remedy="no torchrun")
     if seed < 0:
         raise TrainingError(wanted="a seed of at least 0", got=str(seed))
     if model.config.classes != dataset.classes:
         raise TrainingError(
             wanted=f"a model with {dataset.classes} classes", got=str(model.config.classes), where=dataset.name
         )
-    folder = Path(out) if out else None
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path | None, processes: Processes) -> Iterator[None]:
+    """No other run writes to the folder meanwhile; the first process holds it for all of ours."""
+    with contextlib.ExitStack() as held:
+        if folder:
+            processes.told(lambda: held.enter_context(claim(folder / ".lock")))
+        yield
+
+
+def _train(
+    model: TextCNN | BiLSTM | LinearBag,
+    dataset: TextDataset,
+    objective: Objective,
+    substitutions: SubstitutionTable | None,
+    seed: int,
+    config: TrainingConfig | None,
+    vocabulary: Vocabulary | None,
+    tokenizer: Tokenizer,
+    folder: Path | None,
+    listener: Listener,
+    processes: Processes,
+) -> Run:
+    config = config or preset_for(model.kind, dataset.name)
+    minimised = bag_objective(objective) if isinstance(model, LinearBag) else objective
     if folder:
         make_folder(folder)
     tokens = dataset.train.tokenised(tokenizer)
     counts = tokens.counts()
     model = _copy(model)
-    vocabulary = _adopted(model, vocabulary, counts, substitutions, config)
+    vocabulary = adopt_vocabulary(model, vocabulary, counts, substitutions, config)
     _fresh(model, seed)
     index = SubstitutionIndex.build(substitutions, vocabulary) if substitutions is not None else None
     examples = [_examples(split, tokenizer, vocabulary, config, index) for split in (dataset.train, dataset.dev)]
@@ -128,7 +172,7 @@ def _train(
         train=examples[0],
         dev=examples[1],
         folder=folder,
-        settings=_settings(prepared, dataset, objective, substitutions, seed, config, vocabulary),
+        settings=_settings(prepared, dataset, objective, substitutions, seed, config, vocabulary, tokenizer),
         listener=listener,
         processes=processes,
     )
@@ -136,18 +180,18 @@ def _train(
     classifier = TextClassifier(
         prepared.eval(), vocabulary, dataset.label_names, substitutions, config.max_length, tokenizer
     )
-    run = Run(classifier, log, folder)
+    run = Run(classifier, log, folder, _note(dataset, objective, seed, config))
     if folder:
-        processes.told(lambda: _write(run, folder, _note(dataset, objective, seed, config, run.dev)))
+        processes.told(lambda: _write(run, folder))
     return run
 
 
-def _write(run: Run, folder: Path, note: dict[str, Any]) -> None:
-    save_classifier(run.model, folder, training=note)
+def _write(run: Run, folder: Path) -> None:
+    save_classifier(run.model, folder, training={**run.about, "dev": run.dev})
     plot_log(run.log.rows, folder / "training.png")
 
 
-def _adopted(
+def adopt_vocabulary(
     model: TextCNN | BiLSTM | LinearBag,
     vocabulary: Vocabulary | None,
     counts: Counter[str],
@@ -202,9 +246,7 @@ def _examples(
     return Examples(rows, split.labels, len(vocabulary), index)
 
 
-def _note(
-    dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig, dev: dict[str, float]
-) -> dict[str, Any]:
+def _note(dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig) -> dict[str, Any]:
     return {
         "dataset": dataset.name,
         "dataset_hash": dataset.hash,
@@ -212,7 +254,6 @@ def _note(
         "objective_options": asdict(objective),
         "seed": seed,
         "config": asdict(config),
-        "dev": dev,
     }
 
 
@@ -224,9 +265,12 @@ def _settings(
     seed: int,
     config: TrainingConfig,
     vocabulary: Vocabulary,
+    tokenizer: Tokenizer,
 ) -> str:
     """One hash of all that determines the result: a checkpoint is continued only where it agrees."""
-    note = _note(dataset, objective, seed, config, {})
+    note = _note(dataset, objective, seed, config) | {"dev": {}}
+    if tokenizer != Tokenizer():
+        note["tokenizer"] = tokenizer.pattern
     note["config"] = {key: value for key, value in note["config"].items() if key != "checkpoint_seconds"}
     del note["dataset"]  # its hash says which one it is, wherever the file lies
     parts = [note, blueprint(model), weights_hash(model), vocabulary.hash, table.hash if table else None]

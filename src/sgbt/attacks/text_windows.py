@@ -1,0 +1,222 @@
+"""TextWindows: the windows of one text under a TextCNN, and of all its variants.
+
+A swap of one word touches k windows of width k. What stands in a window determines its values, so each is computed once
+(`WindowPool`); over the windows that are still as in the original text, the greatest values are looked up
+(`RankedWindows`). Where most words of a text are tried in turn, running maxima from both ends serve instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from sgbt.attacks.engine import IdQuestion, Neighbourhood
+from sgbt.attacks.ranked_windows import RankedWindows
+from sgbt.attacks.window_pool import WindowPool
+
+if TYPE_CHECKING:
+    from sgbt.attacks.cnn_engine import FastCNN
+
+Array = NDArray[Any]
+FEW = 4
+"""Up to this many positions of each text that are tried, windows come from the pool and not from running maxima."""
+BLOCK = 32
+"""Swaps that are worked on at once, few enough to stay in the processor's cache."""
+KEYS = 2.0**62
+"""How many contents of windows one number can tell apart."""
+
+
+class TextWindows:
+    """Answers about variants of one text: the rows of its words, and the number of choices that a position can have."""
+
+    def __init__(self, network: FastCNN, original: Array, *, choices: int) -> None:
+        self._network, self._widest, self._choices = network, network.widest, choices
+        self._counts = network.counts(len(original))
+        self._length = max(len(original), self._widest)  # words, filled up so that there is a window
+        self._join = np.add if network.mean else np.maximum
+        self._windows = self._windows_of(self._filled(original[None])[0], np.arange(self._length))
+        self._values = network.pooled_values(self._windows)
+        self._pool = WindowPool(np.full(self._values.shape[1], network.nothing, self._values.dtype))
+
+    def answer(self, question: IdQuestion) -> Neighbourhood:
+        """Logits of texts and of one-word changes of them."""
+        words, states = self._filled(self._network.words.rows(question.ids)), self._filled(question.states)
+        new, swaps = self._network.words.rows(question.new), question.swaps
+        pairs, group_of = np.unique(swaps.owners * self._length + swaps.positions, return_inverse=True)
+        if not len(swaps):
+            texts, changed = self._pooled(states, words), self._values[:0]
+        elif len(pairs) <= FEW * len(states):
+            texts, changed = self._few(states, words, pairs, group_of, swaps.choices, new)
+        else:
+            texts, changed = self._many(states, words, swaps.owners, swaps.positions, new)
+        logits = self._network.logits
+        return Neighbourhood(logits(texts, self._counts), logits(changed, self._counts))
+
+    @cached_property
+    def _ranked(self) -> RankedWindows:
+        return RankedWindows.of(self._values, mean=self._network.mean)
+
+    def _filled(self, texts: Array) -> Array:
+        """Texts with padding behind them: as many numbers as there are windows, and those that the last one reads."""
+        missing = self._length - texts.shape[1] + self._widest
+        return np.concatenate([texts, np.zeros((len(texts), missing), texts.dtype)], axis=1)
+
+    def _windows_of(self, words: Array, starts: Array) -> Array:
+        within = sliding_window_view(words, self._widest)[starts]
+        return self._network.windows(within, starts, self._counts)
+
+    def _touched(self, states: Array) -> Array:
+        """Which windows [texts, windows] hold a word that is not the original one."""
+        differs = states != 0
+        touched = differs[:, : self._length].copy()
+        for offset in range(1, self._widest):
+            touched |= differs[:, offset : offset + self._length]
+        return touched
+
+    def _pooled(self, states: Array, words: Array) -> Array:
+        """Pooled values [texts, filters] of texts in full."""
+        touched = self._touched(states)
+        pooled = self._ranked.outside(touched)
+        self._add_windows(pooled, touched, states, words)
+        return pooled
+
+    def _add_windows(self, pooled: Array, wanted: Array, states: Array, words: Array) -> None:
+        """Pool the wanted windows [texts, windows] of texts into what is pooled already."""
+        owners, starts = np.nonzero(wanted)
+        within = starts[:, None] + np.arange(self._widest)
+        rows = self._rows(states[owners[:, None], within], words[owners[:, None], within], starts)
+        for owner, own in _runs(owners):  # reduceat would go down one column at a time
+            self._join(pooled[owner], self._join.reduce(self._pool.values[rows[own]], axis=0), out=pooled[owner])
+
+    def _rows(self, choices: Array, words: Array, starts: Array) -> Array:
+        """The pool's rows of windows: the choices and the words in them, and where they stand."""
+
+        def compute(which: Array) -> Array:
+            windows = self._network.windows(words[which], starts[which], self._counts)
+            return self._network.pooled_values(windows)
+
+        if self._length * float(self._choices) ** self._widest < KEYS:
+            keys = starts
+            for column in choices.T:
+                keys = keys * self._choices + column + 1
+        else:  # numbered among themselves, and not remembered
+            self._pool.forget()
+            keys = np.unique(np.column_stack([starts, choices]), axis=0, return_inverse=True)[1].reshape(-1)
+        return self._pool.rows(keys, compute)
+
+    def _few(
+        self, states: Array, words: Array, pairs: Array, group_of: Array, choices: Array, new: Array
+    ) -> tuple[Array, Array]:
+        """Pooled values of texts and of swaps, where few positions of each text are tried.
+
+        `pairs` are the positions tried, text by text; `group_of` says which of them is that of each swap. All swaps at
+        a position share the windows elsewhere, and so does the text itself.
+        """
+        owners, positions = np.divmod(pairs, self._length)
+        touched = self._touched(states)[owners]
+        around = np.zeros_like(touched)
+        for offset in range(self._widest):
+            around[np.arange(len(pairs)), (positions - offset).clip(min=0)] = True
+        elsewhere = self._ranked.outside(touched | around)
+        self._add_windows(elsewhere, touched & ~around, states[owners], words[owners])
+        tried, first = np.unique(owners, return_index=True)
+        groups = np.concatenate([first, group_of])
+        own = tried, positions[first]
+        choices, new = np.concatenate([states[own], choices]), np.concatenate([words[own], new])
+        pooled = elsewhere[groups]
+        rows = self._rows_around(states, words, owners[groups], positions[groups], choices, new)
+        for start in range(0, len(groups), BLOCK):
+            part = slice(start, start + BLOCK)
+            self._join(pooled[part], self._join.reduce(self._pool.values[rows[part]], axis=1), out=pooled[part])
+        texts = pooled[: len(tried)]
+        if len(tried) < len(states):
+            texts = self._pooled(states, words)
+        return texts, pooled[len(tried) :]
+
+    def _rows_around(
+        self, states: Array, words: Array, owners: Array, positions: Array, choices: Array, new: Array
+    ) -> Array:
+        """The pool's rows [swaps, widest] of the windows that hold the word at a position, with a swap made there.
+
+        A window that would start before the text is row 0, one that does not exist.
+        """
+        width = self._widest
+        starts = positions[:, None] + np.arange(1 - width, 1)
+        reach = positions[:, None] + np.arange(1 - width, width)
+        contents = []
+        for source, put in ((states, choices), (words, new)):
+            around = source[owners[:, None], reach.clip(min=0)]
+            around[:, width - 1] = put
+            contents.append(sliding_window_view(around, width, axis=1).reshape(-1, width))
+        real = starts.reshape(-1) >= 0
+        rows = np.zeros(len(real), np.int64)
+        rows[real] = self._rows(contents[0][real], contents[1][real], starts.reshape(-1)[real])
+        return rows.reshape(starts.shape)
+
+    def _many(self, states: Array, words: Array, owners: Array, positions: Array, new: Array) -> tuple[Array, Array]:
+        """Pooled values of texts and of swaps, text by text."""
+        texts, changed = (
+            np.empty((count, self._values.shape[1]), self._values.dtype) for count in (len(words), len(new))
+        )
+        rows_of = dict(_runs(owners))
+        for owner, touched in enumerate(self._touched(states)):
+            windows, starts = self._windows, np.flatnonzero(touched)
+            if len(starts):
+                windows = windows.copy()
+                windows[starts] = self._windows_of(words[owner], starts)
+            values = self._network.pooled_values(windows)
+            texts[owner] = self._join.reduce(values, axis=0)
+            if (rows := rows_of.get(owner)) is not None:
+                changed[rows] = self._swapped(words[owner], windows, values, positions[rows], new[rows])
+        return texts, changed
+
+    def _swapped(self, words: Array, windows: Array, values: Array, positions: Array, new: Array) -> Array:
+        """Pooled values [swaps, filters] of one-word changes of a text: its windows without a word, plus another."""
+        network, table = self._network, self._network.words.tables[0]
+        at, which = np.unique(positions, return_inverse=True)
+        elsewhere = self._elsewhere(values, at)
+        before = np.full((self._widest, windows.shape[1]), -np.inf, windows.dtype)
+        framed = np.concatenate([before, windows])  # so that a window may start before the text: it does not exist
+        without = -table[words[at]]
+        for offset, (own, columns) in enumerate(zip(network.at, network.columns, strict=True)):
+            without[:, own] += framed[self._widest + at - offset, :columns]
+        pooled = elsewhere[which]
+        for start in range(0, len(new), BLOCK):
+            rows = slice(start, start + BLOCK)
+            fresh = without[which[rows]]
+            fresh += table[new[rows]]
+            fresh = network.pooled_values(fresh)
+            for own, columns in zip(network.at, network.columns, strict=True):
+                self._join(pooled[rows, :columns], fresh[:, own], out=pooled[rows, :columns])
+        return pooled
+
+    def _elsewhere(self, values: Array, at: Array) -> Array:
+        """Pooled over the windows that do not hold the word at each of the given positions."""
+        nothing = np.full((1, values.shape[1]), self._network.nothing, values.dtype)
+        until = np.concatenate([nothing, self._running(values)])  # row j: windows before j
+        after = np.concatenate([nothing, self._running(values[::-1])])[::-1]  # row j: windows from j on
+        result = after[at + 1]
+        for size, group in zip(self._network.sizes, self._network.groups, strict=True):
+            self._join(result[:, group], until[(at - size + 1).clip(min=0), group], out=result[:, group])
+        return result
+
+    def _running(self, values: Array) -> Array:
+        """Pooled over the first windows, by doubling: accumulate would go down one column at a time."""
+        result, step = values.copy(), 1
+        while step < len(values):
+            self._join(result[step:], result[:-step].copy(), out=result[step:])
+            step *= 2
+        return result
+
+
+def _runs(owners: Array) -> Iterator[tuple[int, slice]]:
+    """The stretches of equal owners."""
+    edges = np.flatnonzero(np.diff(owners, prepend=-1, append=-2))
+    for start, stop in pairwise(edges):
+        yield int(owners[start]), slice(int(start), int(stop))

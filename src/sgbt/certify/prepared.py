@@ -1,0 +1,78 @@
+"""Prepared: what all certificates of one classifier under one table share, found once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sgbt.certify.rounding import largest_margin, rounding_slack
+from sgbt.certify.tiers import in_float64
+from sgbt.certify.word_tables import LIMIT_BYTES, WordTables
+from sgbt.errors import CertificateError
+from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
+from sgbt.models import AnyModel, TextClassifier, weights_hash
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A classifier and a table made ready for proofs: `certify` and `explain` take it in place of the classifier.
+
+    One call of `certify` prepares for all its texts; whoever asks about one text after another, as a server does,
+    prepares once. The classifier's weights must not change meanwhile: `model` is a copy of them in float64, `slack`
+    their rounding allowance, `largest` the largest margin that their head can make, and `model_hash` their name in
+    every certificate. `reference` is the index of the table that the model was trained for, where that is another one:
+    tiers fit their slopes to it (`Question.reference`).
+    """
+
+    classifier: TextClassifier
+    index: SubstitutionIndex
+    model: AnyModel
+    slack: float
+    largest: float
+    model_hash: str
+    tables: WordTables
+    reference: SubstitutionIndex | None = None
+
+    @property
+    def table(self) -> SubstitutionTable:
+        """The substitutions that are allowed."""
+        return self.index.table
+
+    @staticmethod
+    def of(
+        classifier: TextClassifier, table: SubstitutionTable | None = None, *, word_table_bytes: int = LIMIT_BYTES
+    ) -> Prepared:
+        """Prepare for `table` (by default the model's own).
+
+        Tables of the images of all words, of up to `word_table_bytes`, pay for many texts; for one at a time 0 is best.
+        """
+        allowed = table if table is not None else classifier.table
+        if allowed is None:
+            raise CertificateError(
+                wanted="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
+            )
+        allowed.require_read_by(classifier.tokenizer)
+        model, index = in_float64(classifier.model), SubstitutionIndex.build(allowed, classifier.vocabulary)
+        own = classifier.table
+        return Prepared(
+            classifier,
+            index,
+            model,
+            rounding_slack(classifier),
+            largest_margin(model),
+            weights_hash(classifier.model),
+            WordTables(index, limit=word_table_bytes),
+            None if own is None or own.hash == allowed.hash else SubstitutionIndex.build(own, classifier.vocabulary),
+        )
+
+
+def prepared_of(
+    given: TextClassifier | Prepared, table: SubstitutionTable | None, *, word_table_bytes: int = LIMIT_BYTES
+) -> Prepared:
+    """What was given, made ready if it is not yet."""
+    if isinstance(given, TextClassifier):
+        return Prepared.of(given, table, word_table_bytes=word_table_bytes)
+    if table is not None and table.hash != given.table.hash:
+        raise CertificateError(
+            wanted="the table that was prepared for", got="another", where="certify", remedy="leave the table out"
+        )
+    return given

@@ -1,0 +1,100 @@
+"""What a person sees of a benchmark: units done, running and failed, and the time left; in a log, a line per unit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from sgbt.evaluate.pace import Pace
+from sgbt.evaluate.unit import Unit
+
+
+class BenchView:
+    """A listener of a benchmark that draws on standard error; use it as a context manager."""
+
+    def __init__(self, title: str, workers: int, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, highlight=False)
+        self._title = title
+        self._pace = Pace(workers)
+        self._running: dict[str, tuple[Unit, float, float]] = {}
+        self._total = self._done = self._failed = 0
+        self._began = time.monotonic()
+        self._live = Live(get_renderable=self._drawn, console=self._console, refresh_per_second=2, transient=True)
+
+    def __enter__(self) -> BenchView:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._console.is_terminal:
+            self._live.stop()
+
+    def planned(self, units: Sequence[Unit], finished: Sequence[Unit]) -> None:
+        """What there is to do, and what of it was done before."""
+        self._total, self._done = len(units), len(finished)
+        done = {unit.key for unit in finished}
+        self._pace.expect([unit for unit in units if unit.key not in done])
+        self._console.print(
+            f"{self._title}: {len(units):,} units, {len(finished):,} of them done before", soft_wrap=True, markup=False
+        )
+
+    def started(self, unit: Unit) -> None:
+        """A unit was begun."""
+        self._running[unit.key] = unit, 0.0, time.monotonic()
+
+    def went_on(self, unit: Unit, fraction: float) -> None:
+        """So much of a unit is done."""
+        began = self._running[unit.key][2]
+        self._running[unit.key] = unit, fraction, began
+        self._pace.went_on(unit, fraction, time.monotonic() - began)
+
+    def settled(self, unit: Unit, error: str) -> None:
+        """A unit is done, or failed with an error."""
+        _, _, began = self._running.pop(unit.key, (unit, 0.0, time.monotonic()))
+        took = time.monotonic() - began
+        self._pace.settled(unit, took, counts=not error)
+        self._done += not error
+        self._failed += bool(error)
+        told = f"failed: {unit.title}: {error}" if error else f"done: {unit.title}, {_shown(took)}"
+        self._console.print(f"{told} ({self._state()})", soft_wrap=True, markup=False)
+
+    def _state(self) -> str:
+        failed = f", {self._failed:,} failed" if self._failed else ""
+        left = self._pace.seconds_left()
+        time_left = (
+            f", about {_shown(left)} left" if left is not None and self._done + self._failed < self._total else ""
+        )
+        return f"{self._done:,} of {self._total:,} done{failed}{time_left}"
+
+    def _drawn(self) -> Group:
+        rows = Table.grid(padding=(0, 1))
+        for unit, fraction, began in list(self._running.values()):
+            rows.add_row(
+                Text(unit.title, overflow="ellipsis", no_wrap=True),
+                ProgressBar(total=1.0, completed=fraction, width=24),
+                Text(f"{fraction:4.0%}  {_shown(time.monotonic() - began)}"),
+            )
+        whole = ProgressBar(total=max(self._total, 1), completed=self._done + self._failed, width=60)
+        return Group(
+            Text(f"{self._state()}, {len(self._running)} running, {_shown(time.monotonic() - self._began)} so far"),
+            whole,
+            rows,
+        )
+
+
+def _shown(seconds: float) -> str:
+    """Seconds as a person says them."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"

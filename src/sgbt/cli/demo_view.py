@@ -1,0 +1,104 @@
+"""What the demo ends with: a table, three broken reviews, a proven one, and what to try next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sgbt.attacks.result import FAILED
+from sgbt.certify import Certificate
+from sgbt.cli.attack_view import show_examples
+from sgbt.cli.demo_stages import Data, Measured
+from sgbt.lexicon import combinations
+from sgbt.shares import Share
+
+SHOWN = 3
+
+
+def show(results: Sequence[Measured], data: Data, out: Path, page: Path, console: Console) -> None:
+    """Everything, in the order in which a newcomer wants it."""
+    normal, firm = results
+    console.print()
+    console.print(_figures(results))
+    console.print(
+        f"Of {len(data.dataset.test)} test reviews that neither model saw. Robust: right, and broken by no attack. "
+        "Certified: right, and proven that no combination of substitutes changes it.",
+        soft_wrap=True,
+    )
+    console.print()
+    console.print("[bold]Three reviews on which the normal model was fooled[/bold]")
+    show_examples(normal.attacks, SHOWN, normal.run.model, console)
+    if proof := _chosen(normal, firm):
+        _show_proven(proof, data, console)
+    console.print()
+    console.print(f"[bold]The report[/bold]: {page}", soft_wrap=True)
+    console.print(f"[bold]Next[/bold]: sgbt serve {out / normal.name} {out / firm.name}", soft_wrap=True)
+
+
+def robust(measured: Measured) -> Share:
+    """Reviews that are right and that no attack broke, of all."""
+    held: dict[int, bool] = {}
+    for result in measured.attacks:
+        held[result.index] = held.get(result.index, True) and result.status == FAILED
+    return Share(sum(held.values()), len(held))
+
+
+def _figures(results: Sequence[Measured]) -> Table:
+    table = Table("training", "clean accuracy", "robust accuracy", "certified accuracy")
+    for each in results:
+        right = Share(sum(proof.predicted == proof.label for proof in each.proofs), len(each.proofs))
+        proven = Share(sum(proof.certified for proof in each.proofs), len(each.proofs))
+        table.add_row(each.name, *(_shown(share) for share in (right, robust(each), proven)))
+    return table
+
+
+def _shown(share: Share) -> str:
+    low, high = share.interval
+    return f"{share.value:.1%}\n{share.count:,} of {share.total:,}\n95 %: {low:.1%} to {high:.1%}"
+
+
+def _chosen(normal: Measured, firm: Measured) -> Certificate | None:
+    """A certified review to show: of those that the normal model was fooled on, if there are any, the shortest."""
+    broken = {result.index for result in normal.attacks if result.swaps}
+    proven = [proof for proof in firm.proofs if proof.certified and not proof.truncated]
+    return min(proven, key=lambda proof: (proof.index not in broken, proof.words), default=None)
+
+
+def _show_proven(proof: Certificate, data: Data, console: Console) -> None:
+    text = data.dataset.test.texts[proof.index]
+    versions = combinations(data.table, data.tokenizer.words(text))
+    label = data.dataset.label_names[proof.label]
+    console.print()
+    console.print("[bold]A review that the certified model cannot be fooled on[/bold]")
+    console.print(
+        f"text {proof.index}: {label}, proven for all {counted(versions)} versions of it: {proof.replaceable} of its "
+        f"{proof.words} words have substitutes (marked), in any combination (bound {proof.tier}, margin at least "
+        f"{proof.margin:.3g})",
+        soft_wrap=True,
+        markup=False,
+    )
+    console.print(_marked(text, data))
+
+
+def counted(number: int) -> str:
+    """A whole number in full while it is short, else as a power of ten."""
+    if number < 10**9:
+        return f"{number:,}"
+    exponent = math.floor(math.log10(number))  # of a whole number of any length; a power of ten may round either way
+    exponent += (number >= 10 ** (exponent + 1)) - (number < 10**exponent)
+    return f"{number // 10 ** (exponent - 1) / 10:.1f} x 10^{exponent}"
+
+
+def _marked(text: str, data: Data) -> Text:
+    tokens, shown, position = data.tokenizer.tokenize(text), Text(), 0
+    for word, start, end in zip(tokens.words, tokens.starts, tokens.ends, strict=True):
+        shown.append(text[position:start])
+        shown.append(text[start:end], style="bold cyan" if data.table.substitutes(word) else "")
+        position = end
+    shown.append(text[position:])
+    return shown

@@ -1,0 +1,52 @@
+"""`sgbt serve`: the web page of one trained model, or of two side by side."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from sgbt.errors import ServeError
+
+console = Console(highlight=False)
+
+
+def serve_(
+    run: Annotated[Path, typer.Argument(help="Folder of a trained model; see sgbt train.")],
+    other: Annotated[Path | None, typer.Argument(help="A second one, to compare side by side.")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen at; others than this machine need a --token.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(help="Port to listen at; 0 is any that is free.")] = 8000,
+    token: Annotated[
+        str | None, typer.Option(envvar="SGBT_TOKEN", help="Secret that every request must carry.", show_envvar=True)
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes that compute; each loads the models.")] = 2,
+) -> None:
+    """Open a page on which texts are examined, attacked and compared, and files are certified."""
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise ServeError(
+            wanted="fastapi and uvicorn, which serve the page",
+            got="an environment without them",
+            remedy="pip install 'sgbt[serve]'",
+        )
+    from sgbt.serve import Limits, Pool, serve
+
+    def ready(address: str, pool: Pool) -> None:
+        for model in pool.models:
+            told = f"{model['name']}: {model['kind']}, trained by {model['objective']} on {model['dataset']}"
+            console.print(told, soft_wrap=True, markup=False)
+        secret = "#token=TOKEN" if token else ""
+        console.print(f"the page:  {address}{secret}", soft_wrap=True, markup=False)
+        console.print(f"the programming interface:  {address}docs", soft_wrap=True, markup=False)
+        console.print("ctrl-C ends it", soft_wrap=True)
+
+    console.print("loading ...", soft_wrap=True)
+    runs = [run] if other is None else [run, other]
+    try:
+        serve(runs, host=host, port=port, token=token, limits=Limits(workers=workers), ready=ready)
+    except KeyboardInterrupt:  # the way to end it
+        console.print("ended", soft_wrap=True)

@@ -1,0 +1,148 @@
+"""From the rows of finished units to run records. Nothing else enters: the same rows give the same records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sgbt.attacks import AttackResult
+from sgbt.attacks import read_rows as read_attacks
+from sgbt.attacks.result import FAILED
+from sgbt.certify import Certificate, check_consistent
+from sgbt.certify import read_rows as read_certificates
+from sgbt.errors import EvaluationError
+from sgbt.evaluate.means import Mean
+from sgbt.evaluate.metrics import AttackFigures, certified_figures, mean_figures, share_figures, weakest_words
+from sgbt.evaluate.outcomes import packed
+from sgbt.evaluate.plan import Plan, PlannedRun
+from sgbt.evaluate.record import RunRecord, write_records
+from sgbt.evaluate.store import MODEL, RECORDS, ROWS, TIMES, Store
+from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN
+from sgbt.shares import Share
+from sgbt.training.log import read_log
+
+
+def gather(store: Store) -> list[RunRecord]:
+    """The records of all runs whose model is trained, written to `records.jsonl` as well.
+
+    A certified text that an attack broke stops everything: it is a contradiction, not a figure.
+    """
+    plan = Plan.load(store.folder)
+    records = [record for run in plan.runs if (record := record_of(run, store)) is not None]
+    if plan.runs:
+        write_records(records, store.folder / RECORDS)
+    return records
+
+
+def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
+    """The record of a run from what of it is finished; None while its model is not trained."""
+    done = {role: key for role, key in run.units.items() if store.finished(key)}
+    if TRAIN not in done:
+        return None
+    trained = store.result(done[TRAIN]) or {}
+    metrics: dict[str, Any] = _training_figures(store.place(done[TRAIN]), trained)
+    outcomes: dict[str, Any] = {}
+    if PREDICT in done:
+        right = [row["label"] == row["predicted"] for row in _json_lines(store.place(done[PREDICT]) / ROWS)]
+        metrics |= share_figures("clean", Share(sum(right), len(right)))
+        outcomes["clean"] = packed(right)
+    certificates: list[Certificate] = []
+    if CERTIFY in done:
+        certificates = certificates_of(store, done[CERTIFY])
+        metrics |= certified_figures(certificates)
+        outcomes["certified"] = packed([row.certified for row in certificates])
+    attacked: list[AttackResult] = []
+    for role, key in done.items():
+        kind, _, method = role.partition(" ")
+        if kind == ATTACK:
+            results = attacks_of(store, key)
+            compared = check_consistent(certificates, results)
+            figures = AttackFigures.of(results).to_json() | {"certified_texts_attacked": compared}
+            metrics.setdefault("attacks", {})[method] = figures
+            outcomes[method] = packed([result.status == FAILED for result in results])
+            attacked += results
+    return RunRecord(
+        grid=run.grid,
+        dataset=run.dataset,
+        model=run.model,
+        objective=run.objective,
+        label=run.label,
+        seed=run.seed,
+        config=run.config,
+        substitutions=run.substitutions,
+        data_hash=run.data_hash,
+        commit=str(trained.get("commit", "")),
+        command=run.command,
+        units=run.units,
+        metrics=metrics,
+        outcomes=outcomes,
+        curve=tuple(curve_of(read_log(store.place(done[TRAIN]) / MODEL))),
+        weakest=tuple(weakest_words(attacked)),
+    )
+
+
+def certificates_of(store: Store, key: str) -> list[Certificate]:
+    """The certificates of a finished unit, numbered as test numbers its texts."""
+    rows = read_certificates(store.place(key) / ROWS)
+    sample = (store.result(key) or {}).get("sample")
+    _whole(rows, store, key)
+    return rows if sample is None else [replace(row, index=sample[row.index]) for row in rows]
+
+
+def attacks_of(store: Store, key: str) -> list[AttackResult]:
+    """The attack results of a finished unit in the order of test, numbered as test numbers its texts."""
+    rows = sorted(read_attacks(store.place(key) / ROWS), key=lambda row: row.index)
+    sample = (store.result(key) or {}).get("sample")
+    _whole(rows, store, key)
+    return rows if sample is None else [replace(row, index=sample[row.index]) for row in rows]
+
+
+def curve_of(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The log of a run by epochs: the mean of every loss part, train accuracy, and the scores on dev."""
+    curve = []
+    for epoch in sorted({row["epoch"] for row in rows}):
+        steps = [row for row in rows if row["epoch"] == epoch and "parts" in row]
+        names = dict.fromkeys(name for row in steps for name in row["parts"])
+        texts = sum(row["texts"] for row in steps)
+        right = sum(row["accuracy"] * row["texts"] for row in steps)
+        ends = [row for row in rows if row["epoch"] == epoch and "dev" in row]
+        curve.append(
+            {
+                "epoch": epoch + 1,
+                "parts": {
+                    name: Mean.of([row["parts"][name] for row in steps if name in row["parts"]]).value for name in names
+                },
+                "accuracy": right / texts if texts and right == right else None,
+                "dev": ends[-1]["dev"] if ends else {},
+                "best": bool(ends and ends[-1]["best"]),
+            }
+        )
+    return curve
+
+
+def _training_figures(folder: Path, result: dict[str, Any]) -> dict[str, Any]:
+    times = json.loads((folder / TIMES).read_bytes()) if (folder / TIMES).is_file() else {}
+    return {
+        "epochs": result["epochs"],
+        "dev": result["dev"],
+        **mean_figures("seconds_per_epoch", Mean.of(list(times.values()))),
+    }
+
+
+def _whole(rows: Sequence[Certificate] | Sequence[AttackResult], store: Store, key: str) -> None:
+    """That a finished unit has the rows it wrote: each text once."""
+    texts = int((store.result(key) or {})["texts"])
+    if [row.index for row in rows] != list(range(texts)):
+        raise EvaluationError(
+            wanted=f"one row for each of {texts:,} texts",
+            got=f"{len(rows):,} rows",
+            where=str(store.place(key) / ROWS),
+            remedy="delete that folder; sgbt bench then does the work again",
+        )
+
+
+def _json_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,174 @@
+"""Grid: what a benchmark compares, as a value; each cell is one model to train, attack and certify."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from sgbt.errors import EvaluationError
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """A dataset by its name in `load_dataset`, or a file with its columns.
+
+    `train` and `test` limit how many texts are used, drawn at random.
+    """
+
+    source: str
+    name: str
+    text: str | None = None
+    label: str | None = None
+    train: int | None = None
+    test: int | None = None
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to train: an objective with options, under the name that tables give it, and options that go with it."""
+
+    objective: str
+    label: str
+    options: Options = field(default_factory=dict)
+    training: Options = field(default_factory=dict)
+    model: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Options for the cells whose name a pattern such as `imdb/cnn/*` matches."""
+
+    cells: str
+    training: Options = field(default_factory=dict)
+    model: Options = field(default_factory=dict)
+    objective: Options = field(default_factory=dict)
+    attacks: tuple[str, ...] | None = None
+    tiers: tuple[str, ...] | None = None
+    certify: int | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model to train, and what to measure of it. All options are those that differ from the defaults.
+
+    `attacks` work on `sample` texts drawn at random from test, `certify` limits the texts to certify to so many drawn
+    in the same way (None: the whole test set; 0: none).
+    """
+
+    dataset: DataSource
+    model: str
+    method: Method
+    seed: int
+    training: Options
+    model_options: Options
+    objective_options: Options
+    vectors: str
+    substitutions: str
+    against: tuple[str, ...]
+    attacks: tuple[str, ...]
+    attack_options: Mapping[str, Options]
+    sample: int
+    sample_seed: int
+    max_queries: int | None
+    tiers: tuple[str, ...]
+    certify: int | None
+
+    @property
+    def name(self) -> str:
+        """The cell's place in the grid, as rules and `--only` call it."""
+        return f"{self.dataset.name}/{self.model}/{self.method.label}/{self.seed}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Datasets x models x methods x seeds, each attacked and certified in one way unless a rule says otherwise."""
+
+    name: str
+    title: str
+    datasets: tuple[DataSource, ...]
+    models: Mapping[str, Options]
+    methods: tuple[Method, ...]
+    seeds: tuple[int, ...]
+    vectors: str = "glove"
+    substitutions: str = "counter_fitted"
+    against: tuple[str, ...] = ()
+    attacks: tuple[str, ...] = ()
+    attack_options: Mapping[str, Options] = field(default_factory=dict)
+    """Options of attacks, by their names, that differ from the published ones."""
+    sample: int = 1000
+    sample_seed: int = 0
+    max_queries: int | None = None
+    tiers: tuple[str, ...] = ()
+    certify: int | None = None
+    training: Options = field(default_factory=dict)
+    keep: tuple[str, ...] = ("*",)
+    """Patterns of the cells that there are; without any, all."""
+    rules: tuple[Rule, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Methods to compare in pairs; the second may be a pattern, and its match of nearest dev accuracy is taken."""
+
+    def cells(self, only: str | None = None) -> list[Cell]:
+        """All cells in the order of the file, or those that a pattern matches."""
+        found = [
+            cell
+            for dataset in self.datasets
+            for model in self.models
+            for method in self.methods
+            for seed in self.seeds
+            if any(matches((cell := self._cell(dataset, model, method, seed)).name, pattern) for pattern in self.keep)
+        ]
+        chosen = [cell for cell in found if only is None or matches(cell.name, only)]
+        if not chosen:
+            raise EvaluationError(
+                wanted="a cell, named like " + (found[0].name if found else "dataset/model/method/seed"),
+                got="none" if only is None else f"none that matches {only!r}",
+                where=f"the grid {self.name}",
+            )
+        return chosen
+
+    def _cell(self, dataset: DataSource, model: str, method: Method, seed: int) -> Cell:
+        cell = Cell(
+            dataset=dataset,
+            model=model,
+            method=method,
+            seed=seed,
+            training={**self.training, **method.training},
+            model_options={**self.models[model], **method.model},
+            objective_options=dict(method.options),
+            vectors=self.vectors,
+            substitutions=self.substitutions,
+            against=self.against or (self.substitutions,),
+            attacks=self.attacks,
+            attack_options=self.attack_options,
+            sample=self.sample,
+            sample_seed=self.sample_seed,
+            max_queries=self.max_queries,
+            tiers=self.tiers,
+            certify=self.certify,
+        )
+        for rule in self.rules:
+            if matches(cell.name, rule.cells):
+                cell = _ruled(cell, rule)
+        return cell
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a cell's name fits a pattern; a pattern of fewer parts speaks of all that begin so."""
+    missing = name.count("/") - pattern.count("/")
+    return fnmatchcase(name, pattern + "/*" * max(missing, 0))
+
+
+def _ruled(cell: Cell, rule: Rule) -> Cell:
+    return replace(
+        cell,
+        training={**cell.training, **rule.training},
+        model_options={**cell.model_options, **rule.model},
+        objective_options={**cell.objective_options, **rule.objective},
+        attacks=cell.attacks if rule.attacks is None else rule.attacks,
+        tiers=cell.tiers if rule.tiers is None else rule.tiers,
+        certify=cell.certify if rule.certify is None else rule.certify,
+    )

@@ -1,0 +1,212 @@
+"""Grids as TOML: the shipped ones by name, your own by path; whatever is misspelt is refused by name."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from importlib import resources
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from sgbt.attacks import method_named
+from sgbt.attacks.methods import full_name
+from sgbt.certify import DEFAULT_TIERS
+from sgbt.certify.tiers import check_tiers
+from sgbt.errors import EvaluationError, SgbtError
+from sgbt.evaluate.grid import DataSource, Grid, Method, Rule
+from sgbt.evaluate.table_reader import TableReader
+from sgbt.models import MODELS, LinearBag
+from sgbt.training import OBJECTIVES
+from sgbt.training.config import TrainingConfig, with_options
+from sgbt.training.linear import bag_objective
+
+SHIPPED = ("table1", "hyperparameters", "ablation", "smoke")
+
+
+def load_grid(name_or_path: str | Path) -> Grid:
+    """The shipped grid of that name, or the grid in a TOML file."""
+    if str(name_or_path) in SHIPPED:
+        text = (resources.files("sgbt.evaluate") / "grids" / f"{name_or_path}.toml").read_text(encoding="utf-8")
+        return parse_grid(text, name=str(name_or_path), where=f"the grid {name_or_path}")
+    path = Path(name_or_path).expanduser()
+    if path.suffix != ".toml":
+        near = difflib.get_close_matches(str(name_or_path), SHIPPED, n=1)
+        raise EvaluationError(
+            wanted=f"one of the grids {', '.join(SHIPPED)}, or a .toml file",
+            got=repr(str(name_or_path)),
+            remedy=f"did you mean {near[0]}?" if near else "choose one of them",
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise EvaluationError(wanted="a grid in a TOML file", got=str(reason).lower(), where=str(path)) from problem
+    return parse_grid(text, name=path.stem, where=str(path), beside=path.parent)
+
+
+def parse_grid(text: str, *, name: str, where: str, beside: Path | None = None) -> Grid:
+    """A grid from TOML. Files that it names are looked for `beside` it; every option is tried before anything runs."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise EvaluationError(wanted="a TOML file", got=str(problem), where=where) from problem
+    reader = TableReader(tables, where)
+    grid = Grid(
+        name=name,
+        title=reader.text("title", name),
+        datasets=tuple(_dataset(each, beside) for each in reader.tables("datasets")),
+        models=_models(reader),
+        methods=tuple(method for each in reader.tables("methods") for method in _methods(each)),
+        seeds=tuple(reader.numbers("seeds", (0,))),
+        vectors=_located(reader.text("vectors", "glove"), beside),
+        substitutions=_located(reader.text("substitutions", "counter_fitted"), beside),
+        against=tuple(_located(each, beside) for each in reader.texts("against", None) or ()),
+        attacks=_attacks(reader, ()) or (),
+        attack_options=_attack_options(reader),
+        sample=reader.number("sample", 1000, least=1),
+        sample_seed=reader.number("sample_seed", 0),
+        max_queries=reader.maybe_number("max_queries"),
+        tiers=_tiers(reader, DEFAULT_TIERS) or (),
+        certify=reader.maybe_number("certify"),
+        training=reader.table("training"),
+        keep=reader.texts("keep", None) or ("*",),
+        rules=tuple(_rule(each) for each in reader.tables("rules", needed=False)),
+        pairs=tuple(_pair(each) for each in reader.tables("pairs", needed=False)),
+    )
+    reader.finish()
+    _try_options(grid, where)
+    return grid
+
+
+def _dataset(reader: TableReader, beside: Path | None) -> DataSource:
+    source = reader.text("source")
+    found = DataSource(
+        source=_located(source, beside),
+        name=reader.text("name", Path(source).name.split(".")[0]),
+        text=reader.maybe_text("text"),
+        label=reader.maybe_text("label"),
+        train=reader.maybe_number("train", least=1),
+        test=reader.maybe_number("test", least=1),
+    )
+    reader.finish()
+    _plain_name(found.name, reader.where)
+    return found
+
+
+def _models(reader: TableReader) -> dict[str, dict[str, Any]]:
+    models = reader.table("models")
+    for kind, options in models.items():
+        if kind not in MODELS or not isinstance(options, dict):
+            raise EvaluationError(
+                wanted=f"models among {', '.join(MODELS)}, each a table of options",
+                got=repr(kind),
+                where=f"{reader.where}, models",
+            )
+    if not models:
+        raise EvaluationError(wanted="one model or more", got="none", where=f"{reader.where}, models")
+    return models
+
+
+def _methods(reader: TableReader) -> list[Method]:
+    """A method, or one for each combination of the values that `sweep` lists for some options."""
+    objective = reader.text("objective")
+    if objective not in OBJECTIVES:
+        raise EvaluationError(
+            wanted=f"one of {', '.join(OBJECTIVES)}", got=repr(objective), where=f"{reader.where}, objective"
+        )
+    label, options, sweep = reader.text("label", objective), reader.table("options"), reader.table("sweep")
+    training, model = reader.table("training"), reader.table("model")
+    reader.finish()
+    _plain_name(label, reader.where)
+    for name, values in sweep.items():
+        if not isinstance(values, list) or not values:
+            raise EvaluationError(
+                wanted=f"a list of values for {name}", got=repr(values), where=f"{reader.where}, sweep"
+            )
+    found = []
+    for chosen in product(*sweep.values()):
+        point = dict(zip(sweep, chosen, strict=True))
+        name = "-".join([label, *(f"{option}{value}" for option, value in point.items())])
+        found.append(Method(objective, name, options | point, training, model))
+    return found
+
+
+def _rule(reader: TableReader) -> Rule:
+    rule = Rule(
+        cells=reader.text("cells"),
+        training=reader.table("training"),
+        model=reader.table("model"),
+        objective=reader.table("objective"),
+        attacks=_attacks(reader, None),
+        tiers=_tiers(reader, None),
+        certify=reader.maybe_number("certify"),
+    )
+    reader.finish()
+    return rule
+
+
+def _pair(reader: TableReader) -> tuple[str, str]:
+    pair = reader.text("method"), reader.text("against")
+    reader.finish()
+    return pair
+
+
+def _attacks(reader: TableReader, default: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    names = reader.texts("attacks", default)
+    if names is None:
+        return None
+    for name in names:
+        method_named(name)  # refuses an unknown one
+    return tuple(dict.fromkeys(full_name(name) for name in names))
+
+
+def _attack_options(reader: TableReader) -> dict[str, dict[str, Any]]:
+    found = {}
+    for name, options in reader.table("attack_options").items():
+        if not isinstance(options, dict):
+            raise EvaluationError(wanted="a table of options", got=repr(options), where=f"attack_options of {name}")
+        method_named(name, **options)  # refuses an unknown one
+        found[full_name(name)] = options
+    return found
+
+
+def _tiers(reader: TableReader, default: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    names = reader.texts("tiers", default)
+    return None if names is None else check_tiers(names)
+
+
+def _located(name: str, beside: Path | None) -> str:
+    """A file that lies beside the grid, by its full path; every other name as it is."""
+    if beside is not None and not Path(name).is_absolute() and (beside / name).is_file():
+        return str(beside / name)
+    return name
+
+
+def _plain_name(name: str, where: str) -> None:
+    if not name or any(sign in name for sign in "/*?[]\n\t "):
+        raise EvaluationError(wanted="a name without blanks and without any of / * ? [ ]", got=repr(name), where=where)
+
+
+def _try_options(grid: Grid, where: str) -> None:
+    """Build every option once, so that a misspelt one stops the benchmark before it begins and not after a day."""
+    names = [each.name for each in grid.datasets], [method.label for method in grid.methods]
+    for kind, listed in zip(("dataset", "method"), names, strict=True):
+        if twice := [name for name in listed if listed.count(name) > 1]:
+            raise EvaluationError(
+                wanted=f"{kind}s with different names",
+                got=f"{twice[0]!r} twice",
+                where=where,
+                remedy="give one of them another " + ("name" if kind == "dataset" else "label"),
+            )
+    for cell in grid.cells():
+        try:
+            with_options(TrainingConfig(), dict(cell.training), "training")
+            with_options(MODELS[cell.model].Options(), dict(cell.model_options), "model")
+            objective = with_options(OBJECTIVES[cell.method.objective](), dict(cell.objective_options), "objective")
+            if cell.model == LinearBag.kind:
+                bag_objective(objective)  # refuses what a linear model cannot be trained with
+        except SgbtError as problem:
+            raise EvaluationError(
+                wanted=problem.wanted, got=problem.got, where=f"{where}, {problem.where} of {cell.name}"
+            ) from problem

@@ -1,0 +1,94 @@
+"""What the cells of a grid are made of: datasets, vectors and substitution tables, read once per process."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from sgbt.data import TextDataset, load_dataset
+from sgbt.embeddings import EmbeddingTable, load_embeddings
+from sgbt.errors import EvaluationError
+from sgbt.evaluate.grid import DataSource
+from sgbt.evaluate.toy import CLASSES, toy_dataset, toy_table, toy_vectors
+from sgbt.lexicon import SubstitutionTable
+from sgbt.lexicon.named import table_named
+
+TOY = "toy"
+T = TypeVar("T")
+
+
+@dataclass
+class Materials:
+    """Named things, kept once read. `data_home` is looked into first, as everywhere."""
+
+    data_home: Path | None = None
+    _kept: dict[tuple[str, object], object] = field(default_factory=dict, repr=False)
+
+    def dataset(self, source: DataSource) -> TextDataset:
+        """The dataset, cut to the texts that the grid asks for."""
+        return self._once("dataset", source, lambda: self._dataset(source))
+
+    def dataset_hash(self, source: DataSource) -> str:
+        """The fingerprint of its texts, labels and splits."""
+        return self._once("dataset hash", source, lambda: self.dataset(source).hash)
+
+    def vectors(self, name: str) -> EmbeddingTable:
+        """Word vectors by name or path."""
+        return self._once("vectors", name, lambda: self._vectors(name))
+
+    def vectors_hash(self, name: str) -> str:
+        """The fingerprint of words and numbers."""
+        return self._once("vectors hash", name, lambda: hash_of_vectors(self.vectors(name)))
+
+    def table(self, name: str, vectors: str) -> SubstitutionTable:
+        """A substitution table by name or path; some are made from vectors."""
+        return self._once("table", (name, vectors), lambda: self._table(name, vectors))
+
+    def _dataset(self, source: DataSource) -> TextDataset:
+        if source.source in CLASSES:
+            whole = toy_dataset(source.source)
+        else:
+            whole = load_dataset(source.source, text=source.text, label=source.label, data_home=self.data_home)
+        train, test = (
+            split if (rows := sample_rows(len(split), size, seed=0)) is None else split.take(rows)
+            for split, size in ((whole.train, source.train), (whole.test, source.test))
+        )
+        return TextDataset(source.name, whole.label_names, train, whole.dev, test, whole.duplicates)
+
+    def _vectors(self, name: str) -> EmbeddingTable:
+        return toy_vectors() if name == TOY else load_embeddings(name, data_home=self.data_home)
+
+    def _table(self, name: str, vectors: str) -> SubstitutionTable:
+        table = (
+            toy_table() if name == TOY else table_named(name, lambda: self.vectors(vectors), data_home=self.data_home)
+        )
+        if table is None:
+            raise EvaluationError(
+                wanted="a substitution table", got=repr(name), where="substitutions", remedy="use counter_fitted"
+            )
+        return table
+
+    def _once(self, kind: str, name: object, make: Callable[[], T]) -> T:
+        if (kind, name) not in self._kept:
+            self._kept[kind, name] = make()
+        return self._kept[kind, name]  # type: ignore[return-value]
+
+
+def hash_of_vectors(vectors: EmbeddingTable) -> str:
+    """The SHA-256 of a table's words and numbers."""
+    whole = hashlib.sha256("\n".join(vectors.words).encode("utf-8", "surrogatepass"))
+    for start in range(0, len(vectors), 1 << 14):
+        whole.update(np.ascontiguousarray(vectors.vectors[start : start + (1 << 14)]).tobytes())
+    return whole.hexdigest()
+
+
+def sample_rows(total: int, size: int | None, *, seed: int) -> tuple[int, ...] | None:
+    """The numbers of `size` texts drawn at random from `total`, in their order; None for all of them."""
+    if size is None or size >= total:
+        return None
+    return tuple(sorted(np.random.default_rng(seed).permutation(total)[:size].tolist()))

@@ -1,0 +1,117 @@
+"""RunRecord: one trained and measured model as one JSON line, with everything that its figures depend on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sgbt.errors import EvaluationError
+from sgbt.evaluate.outcomes import unpacked
+from sgbt.evaluate.significance import Held
+from sgbt.files import atomic_write
+from sgbt.shares import Share
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What was trained on what, how, and what was measured.
+
+    `label` names the method within its grid: the objective, or a variant of it. `substitutions` has the `name` and
+    `hash` of the table that attacks and certificates worked with. `metrics` has the figures of
+    `sgbt.evaluate.metrics`: `clean_accuracy`, `certified_accuracy` and, under `attacks`, each method's
+    `robust_accuracy`, `aua` and `success_rate`, all with their counts and intervals; what is not measured yet is
+    absent. `outcomes` says text by text who held, so that two methods can be compared in pairs. `units` are the keys
+    of the work that the figures come from.
+    """
+
+    grid: str
+    dataset: str
+    model: str
+    objective: str
+    label: str
+    seed: int
+    config: Mapping[str, Any]
+    substitutions: Mapping[str, Any]
+    data_hash: str
+    commit: str
+    command: str
+    units: Mapping[str, str]
+    metrics: Mapping[str, Any]
+    outcomes: Mapping[str, Any] = field(default_factory=dict)
+    curve: tuple[Mapping[str, Any], ...] = ()
+    weakest: tuple[Any, ...] = ()
+    format: int = FORMAT
+
+    @property
+    def name(self) -> str:
+        """How the record is called within its grid."""
+        return f"{self.dataset}/{self.model}/{self.label}/{self.seed}"
+
+    @property
+    def method(self) -> tuple[str, str, str, str]:
+        """What records that differ in the seed alone have in common."""
+        return self.dataset, self.model, self.label, str(self.substitutions["name"])
+
+    @property
+    def attacks(self) -> Mapping[str, Mapping[str, Any]]:
+        """The figures of every attack, by its name."""
+        found: Mapping[str, Mapping[str, Any]] = self.metrics.get("attacks", {})
+        return found
+
+    def share(self, name: str, attack: str | None = None) -> Share | None:
+        """A metric as a share (`clean`, `certified`; `robust`, `aua`, `success` of an attack), if it was measured."""
+        figures = self.metrics if attack is None else self.attacks.get(attack, {})
+        if f"{name}_total" not in figures:
+            return None
+        return Share(int(figures[f"{name}_count"]), int(figures[f"{name}_total"]))
+
+    def held(self, name: str) -> Held | None:
+        """Who held, text by text: for `clean`, `certified` or an attack."""
+        return unpacked(self.outcomes[name]) if name in self.outcomes else None
+
+    def to_line(self) -> str:
+        """The record as one line of JSON, the same for the same record."""
+        return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+    @staticmethod
+    def from_line(line: str, where: str = "") -> RunRecord:
+        """The record that `to_line` wrote."""
+        try:
+            row = json.loads(line)
+            if row["format"] > FORMAT:
+                raise EvaluationError(
+                    wanted=f"run records of format {FORMAT}", got=str(row["format"]), where=where, remedy="upgrade sgbt"
+                )
+            record = RunRecord(**row | {"curve": tuple(row["curve"]), "weakest": tuple(row["weakest"])})
+            record.name, record.method, dict(record.metrics)  # what has the wrong shape shows itself now
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            raise EvaluationError(
+                wanted="a run record per line", got=f"one with a fault at {problem}", where=where
+            ) from problem
+        return record
+
+
+def write_records(records: Iterable[RunRecord], path: Path) -> None:
+    """One line each, in the order given; all or nothing."""
+    with atomic_write(path) as stream:
+        stream.write("".join(record.to_line() + "\n" for record in records).encode())
+
+
+def read_records(path: str | Path) -> list[RunRecord]:
+    """The records of a file, or of all `.jsonl` files under a folder that hold records."""
+    path = Path(path)
+    files = sorted(path.rglob("records*.jsonl")) if path.is_dir() else [path]
+    if not files or not files[0].is_file():
+        raise EvaluationError(
+            wanted="a file of run records", got="nothing there", where=str(path), remedy="run sgbt bench first"
+        )
+    return [
+        RunRecord.from_line(line, f"{file}, line {number}")
+        for file in files
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1)
+    ]

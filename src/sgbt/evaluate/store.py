@@ -1,0 +1,110 @@
+"""Store: a folder of results, each under the key of its unit, whole or not there.
+
+units/KEY/unit.json       what the unit is
+units/KEY/model/          of a training: the classifier's folder, with its log
+units/KEY/times.json      of a training: the seconds of every epoch
+units/KEY/rows.jsonl      of a measurement: one JSON line per text, appended as they come
+units/KEY/result.json     written last: where it is, the unit is finished
+units/KEY/error.json      why the last try failed
+records.jsonl             one line per run, made from the above (`sgbt.evaluate.gather`)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sgbt.errors import EvaluationError
+from sgbt.evaluate.unit import Unit
+from sgbt.files import atomic_write, exclusive, make_folder, writing_errors
+
+UNIT, RESULT, ERROR, ROWS, TIMES, MODEL = (
+    "unit.json", "result.json", "error.json", "rows.jsonl", "times.json", "model",
+)  # fmt: skip
+RECORDS, GRID = "records.jsonl", "grid.json"
+
+
+class Store:
+    """The results of one or more benchmarks in one folder."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def place(self, key: str) -> Path:
+        """The folder of a unit."""
+        return self.folder / "units" / key
+
+    def result(self, key: str) -> dict[str, Any] | None:
+        """What a finished unit says of itself, or None."""
+        return self._json(self.place(key) / RESULT)
+
+    def error(self, key: str) -> dict[str, Any] | None:
+        """Why the last try failed, or None."""
+        return None if self.finished(key) else self._json(self.place(key) / ERROR)
+
+    def finished(self, key: str) -> bool:
+        """Whether the result is there."""
+        return (self.place(key) / RESULT).is_file()
+
+    def begin(self, unit: Unit) -> Path:
+        """The unit's folder, made, with what it is written down."""
+        folder = self.place(unit.key)
+        make_folder(folder)
+        if not (folder / UNIT).is_file():
+            self._write(folder / UNIT, json.loads(unit.to_json()))
+        return folder
+
+    def finish(self, unit: Unit, result: dict[str, Any]) -> None:
+        """Write the result; an error of an earlier try is forgotten after that."""
+        self._write(self.place(unit.key) / RESULT, result)
+        with writing_errors(self.place(unit.key) / ERROR):
+            (self.place(unit.key) / ERROR).unlink(missing_ok=True)
+
+    def fail(self, unit: Unit, error: str, trace: str = "") -> None:
+        """Write down why a try failed, unless another try has succeeded."""
+        if not self.finished(unit.key):
+            self.begin(unit)
+            self._write(self.place(unit.key) / ERROR, {"error": error, "trace": trace, "unit": unit.title})
+
+    def held(self, unit: Unit) -> contextlib.AbstractContextManager[None]:
+        """Only one process works on a unit at a time; a second one waits, and finds it finished."""
+        return exclusive(self.place(unit.key) / ".lock")
+
+    @contextlib.contextmanager
+    def driven(self) -> Iterator[None]:
+        """Only one benchmark at a time hands out work from this folder."""
+        make_folder(self.folder)
+        lock = self.folder / ".lock"
+        with writing_errors(lock):
+            stream = lock.open("w")
+        with stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as problem:
+                raise EvaluationError(
+                    wanted="a folder that no other benchmark works in",
+                    got="one in use",
+                    where=str(self.folder),
+                    remedy="wait for it, or choose another --out",
+                ) from problem
+            yield
+
+    def _json(self, path: Path) -> dict[str, Any] | None:
+        try:
+            found: dict[str, Any] = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as problem:
+            raise EvaluationError(
+                wanted="a file that sgbt wrote", got=f"one with a fault: {problem}", where=str(path),
+                remedy="delete the folder it is in; that work is then done again",
+            ) from problem  # fmt: skip
+        return found
+
+    def _write(self, path: Path, content: dict[str, Any]) -> None:
+        with atomic_write(path) as stream:
+            stream.write((json.dumps(content, indent=1, sort_keys=True) + "\n").encode())

@@ -1,0 +1,84 @@
+"""A worker process: `python -m sgbt.evaluate.worker STORE [DATA_HOME]`, units in, one JSON line each; events out.
+
+It keeps what it has read between units, ends when its input ends, and dies with the process that started it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from sgbt.errors import SgbtError
+from sgbt.evaluate.materials import Materials
+from sgbt.evaluate.store import Store
+from sgbt.evaluate.unit import Unit
+from sgbt.evaluate.working import Tell, perform
+
+PR_SET_PDEATHSIG = 1
+QUIET_SECONDS = 0.5
+"""How long a worker keeps news of its progress to itself."""
+
+
+def main(arguments: list[str]) -> None:
+    """Do units until there are no more."""
+    parent = int(os.environ.get("SGBT_BENCH_PARENT", os.getppid()))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        return  # it died before we could ask to die with it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted benchmark ends its workers itself
+    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what anything prints must not come between the events
+    store, materials = Store(arguments[0]), Materials(Path(arguments[1]) if len(arguments) > 1 else None)
+    for line in sys.stdin:
+        unit = Unit.from_json(line)
+        error = attempt(unit, store, materials, now_and_then(partial(_send_fraction, events, unit.key)))
+        _send(events, key=unit.key, state="failed" if error else "finished", error=error)
+
+
+def attempt(unit: Unit, store: Store, materials: Materials, tell: Tell) -> str:
+    """Do a unit; the error, written down in the store, if that fails, and nothing otherwise."""
+    try:
+        perform(unit, store, materials, tell)
+    except SgbtError as problem:
+        store.fail(unit, str(problem))
+        return str(problem)
+    except Exception as problem:
+        told = f"{type(problem).__name__}: {problem}"
+        store.fail(unit, told, traceback.format_exc())
+        return told
+    return ""
+
+
+def now_and_then(tell: Tell) -> Tell:
+    """The same listener, told only what comes some time after what it was told last."""
+    told = time.monotonic()
+
+    def throttled(fraction: float) -> None:
+        nonlocal told
+        if time.monotonic() - told > QUIET_SECONDS:
+            told = time.monotonic()
+            tell(fraction)
+
+    return throttled
+
+
+def _send_fraction(events: IO[str], key: str, fraction: float) -> None:
+    _send(events, key=key, state="running", fraction=fraction)
+
+
+def _send(events: IO[str], **event: object) -> None:
+    events.write(json.dumps(event) + "\n")
+    events.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,226 @@
+"""Doing one unit of work: the same result wherever and however often it is begun."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sgbt.attacks import AttackResult, attack
+from sgbt.certify import certify
+from sgbt.data import Split
+from sgbt.errors import EvaluationError
+from sgbt.evaluate.code_version import code_version
+from sgbt.evaluate.commit import current_commit
+from sgbt.evaluate.grid import DataSource
+from sgbt.evaluate.materials import Materials, sample_rows
+from sgbt.evaluate.store import MODEL, ROWS, TIMES, Store
+from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit
+from sgbt.files import atomic_write
+from sgbt.models import MODELS, LinearBag, TextClassifier, load_classifier
+from sgbt.training import OBJECTIVES, TrainingConfig, train
+from sgbt.training.checkpoint import FILE as CHECKPOINT
+from sgbt.version import __version__
+
+Tell = Callable[[float], None]
+"""Told how much of a unit is done, from 0 to 1."""
+
+
+def perform(unit: Unit, store: Store, materials: Materials, tell: Tell = lambda _: None) -> None:
+    """Do a unit, or go on with what an earlier process left of it, and write its result; a finished one is left alone.
+
+    One thread computes: how sums are split over threads would show in the last digits.
+    """
+    store.begin(unit)
+    with store.held(unit):
+        if store.finished(unit.key):
+            return
+        check_code(unit)
+        torch.set_num_threads(1)
+        began = time.perf_counter()
+        told = WORK[unit.kind](Workplace(unit, store, materials, tell))
+        result = {
+            "unit": unit.title,
+            "seconds": time.perf_counter() - began,
+            "peak_bytes": peak_bytes(),
+            "commit": current_commit(),
+            "sgbt": __version__,
+        }
+        store.finish(unit, result | told)
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """A unit, and what is at hand to do it."""
+
+    unit: Unit
+    store: Store
+    materials: Materials
+    tell: Tell
+
+    @property
+    def folder(self) -> Path:
+        """Where the unit's rows go."""
+        return self.store.place(self.unit.key)
+
+    @property
+    def source(self) -> DataSource:
+        """The dataset's name and place."""
+        return DataSource(**self.unit.means["dataset"])
+
+    def test_texts(self) -> tuple[Split, tuple[int, ...] | None]:
+        """The test texts that the unit is about, and their numbers within test if they are a sample."""
+        test = self.materials.dataset(self.source).test
+        asked = self.unit.spec.get("sample")
+        rows = sample_rows(len(test), asked["size"], seed=asked["seed"]) if asked else None
+        return (test if rows is None else test.take(rows)), rows
+
+    def classifier(self) -> TextClassifier:
+        """The model that the unit measures."""
+        return load_classifier(self.store.place(str(self.unit.needs)) / MODEL)
+
+    def check_data(self) -> None:
+        """That the data here is what the key speaks of: another machine may have other files under the same name."""
+        means, spec = self.unit.means, self.unit.spec
+        found = {"data": self.materials.dataset_hash(self.source)}
+        if spec.get("vectors"):
+            found["vectors"] = self.materials.vectors_hash(means["vectors"])
+        if "table" in spec:
+            found["table"] = self.materials.table(means["against"] or means["substitutions"], means["vectors"]).hash
+        for name, hash_ in found.items():
+            if hash_ != spec[name]:
+                raise EvaluationError(
+                    wanted=f"the {name} with hash {spec[name][:12]}", got=f"hash {hash_[:12]}", where=self.unit.title,
+                    remedy="give every machine the same files",
+                )  # fmt: skip
+
+
+def check_code(unit: Unit) -> None:
+    """That this process runs the code that the key speaks of."""
+    if unit.spec["code"] != code_version(unit.kind):
+        raise EvaluationError(
+            wanted=f"the code with version {unit.spec['code']}",
+            got=f"version {code_version(unit.kind)}",
+            where=f"the worker for {unit.title}",
+            remedy="install one version of sgbt everywhere, and do not change it while a benchmark runs",
+        )
+
+
+def _train(at: Workplace) -> dict[str, Any]:
+    at.check_data()
+    spec, means = at.unit.spec, at.unit.means
+    dataset = at.materials.dataset(at.source)
+    table = at.materials.table(means["substitutions"], means["vectors"])
+    kind = MODELS[spec["model"]]
+    options = kind.Options(**spec["model_options"])
+    model = kind(options) if issubclass(kind, LinearBag) else kind(at.materials.vectors(means["vectors"]), options)  # type: ignore[arg-type]
+    clock = EpochClock(at.folder / TIMES, at.tell, spec["training"]["epochs"])
+    run = train(
+        model,
+        dataset,
+        objective=OBJECTIVES[spec["objective"]](**spec["objective_options"]),
+        substitutions=table,
+        seed=spec["seed"],
+        config=TrainingConfig(**spec["training"]),
+        out=at.folder / MODEL,
+        listener=clock,
+        device="cpu",
+    )
+    (at.folder / MODEL / CHECKPOINT).unlink(missing_ok=True)  # the folder is complete: nothing is left to resume
+    epochs = 1 + max((row["epoch"] for row in run.log.rows), default=-1)
+    return {"epochs": epochs, "dev": run.dev, "table": table.name}
+
+
+class EpochClock:
+    """A listener of the training loop that keeps the seconds of every epoch it saw from the first step to the last."""
+
+    def __init__(self, path: Path, tell: Tell, epochs: int) -> None:
+        self._path, self._tell, self._epochs = path, tell, epochs
+        self._times: dict[str, float] = json.loads(path.read_bytes()) if path.is_file() else {}
+        self._first, self._steps, self._seen, self._began = 0, 1, 0, 0.0
+
+    def epoch(self, number: int, of: int, steps: int) -> None:
+        """An epoch begins."""
+        self._first, self._steps, self._seen, self._began = number, steps, 0, time.perf_counter()
+
+    def step(self, number: int, parts: dict[str, float], accuracy: float, examples: int) -> None:
+        """A step was taken."""
+        self._seen += 1
+        self._tell((self._first + (number + 1) / self._steps) / self._epochs)
+
+    def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
+        """An epoch ended; one that an earlier process had begun has no time of its own."""
+        if self._seen == self._steps:
+            self._times[str(number)] = time.perf_counter() - self._began
+            with atomic_write(self._path) as stream:
+                stream.write(json.dumps(self._times).encode())
+
+
+def _predict(at: Workplace) -> dict[str, Any]:
+    at.check_data()
+    test, _ = at.test_texts()
+    predicted = at.classifier().predict(test.texts).probabilities.argmax(axis=1).tolist()
+    lines = (
+        json.dumps({"index": index, "label": int(label), "predicted": int(given)}) + "\n"
+        for index, (label, given) in enumerate(zip(test.labels, predicted, strict=True))
+    )
+    with atomic_write(at.folder / ROWS) as stream:
+        stream.write("".join(lines).encode())
+    return {"texts": len(test)}
+
+
+def _certify(at: Workplace) -> dict[str, Any]:
+    at.check_data()
+    test, rows = at.test_texts()
+    table = at.materials.table(at.unit.means["against"], at.unit.means["vectors"])
+    certify(
+        at.classifier(),
+        test,
+        table,
+        tiers=at.unit.spec["tiers"],
+        out=at.folder / ROWS,
+        listener=lambda done, of: at.tell(done / of),
+    )
+    return {"texts": len(test), "sample": rows, "table": table.name}
+
+
+def _attack(at: Workplace) -> dict[str, Any]:
+    at.check_data()
+    spec, (test, rows) = at.unit.spec, at.test_texts()
+    table = at.materials.table(at.unit.means["against"], at.unit.means["vectors"])
+    seen: list[int] = []
+
+    def hear(result: AttackResult) -> None:
+        seen.append(result.index)
+        at.tell(len(seen) / len(test))
+
+    attack(
+        at.classifier(),
+        test,
+        table,
+        method=spec["method"],
+        seed=spec["seed"],
+        max_queries=spec["max_queries"],
+        out=at.folder / ROWS,
+        listener=hear,
+        **spec["attack_options"],
+    )
+    return {"texts": len(test), "sample": rows, "table": table.name}
+
+
+WORK: dict[str, Callable[[Workplace], dict[str, Any]]] = {
+    TRAIN: _train, PREDICT: _predict, CERTIFY: _certify, ATTACK: _attack,
+}  # fmt: skip
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has had so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) * (1 if sys.platform == "darwin" else 1024)

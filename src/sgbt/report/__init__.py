@@ -1,0 +1,40 @@
+"""Reports: tables (Markdown, LaTeX, CSV), plots, and one HTML page that holds everything.
+
+Run records are the only input, and rows are behind those; nothing is measured here. `sgbt.report` is this package and
+the function that users call.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sgbt.attacks import AttackResult
+from sgbt.certify import Certificate
+from sgbt.report.build import Report, report_of_folder, report_of_records
+from sgbt.report.single import report_of_run
+from sgbt.training import Run
+
+__all__ = ["Report", "report", "report_of_folder", "report_of_records", "report_of_run"]
+
+
+def report(
+    source: Run | str | Path, proofs: Sequence[Certificate] = (), attacks: Sequence[AttackResult] = ()
+) -> Report:
+    """The report of a training run with its proofs and attacks, or of a benchmark's folder; `save` it as you like."""
+    if isinstance(source, Run):
+        return report_of_run(source, proofs, attacks)
+    return report_of_folder(source)
+
+
+class _Callable(ModuleType):
+    """`sgbt.report` is this package and the function that users call; whichever was reached first, both work."""
+
+    def __call__(self, *given: Any, **options: Any) -> Report:
+        return report(*given, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

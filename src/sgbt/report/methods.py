@@ -1,0 +1,102 @@
+"""Runs that differ in the seed alone, and their figures with interval or spread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sgbt.evaluate import Mean, RunRecord
+from sgbt.report.document import Figure
+from sgbt.report.published import ATTACKS
+from sgbt.shares import Share
+
+NONE = Figure("-")
+
+
+@dataclass(frozen=True)
+class MethodRuns:
+    """One method on one dataset with one kind of model, against one table, over its seeds."""
+
+    records: tuple[RunRecord, ...]
+
+    @property
+    def first(self) -> RunRecord:
+        """The run that tells what all of them have in common."""
+        return self.records[0]
+
+    @property
+    def label(self) -> str:
+        """What tables call the method."""
+        return self.first.label
+
+    @property
+    def command(self) -> str:
+        """What makes these figures: for several seeds, the command without the seed."""
+        command, name = self.first.command, self.first.name
+        return command if len(self.records) == 1 else command.replace(name, name.rpartition("/")[0])
+
+    def shares(self, name: str, attack: str | None = None) -> list[Share]:
+        """A metric of every seed that has it."""
+        found = (record.share(name, attack) for record in self.records)
+        return [share for share in found if share is not None and share.total]
+
+    def value(self, name: str, attack: str | None = None) -> float | None:
+        """A metric as one number from 0 to 1: the mean over seeds."""
+        shares = self.shares(name, attack)
+        return Mean.of([share.value for share in shares]).value if shares else None
+
+    def figure(self, name: str, attack: str | None = None) -> Figure:
+        """A metric in percent: of one seed with its 95 % interval, of several with their standard deviation."""
+        return share_figure(self.shares(name, attack))
+
+    def mean(self, pick: Callable[[RunRecord], Any], form: str = "{:,.4g}") -> Figure:
+        """Some other number of every seed, and its mean."""
+        values = [float(value) for record in self.records if (value := pick(record)) is not None]
+        if not values:
+            return NONE
+        found = Mean.of(values)
+        spread = (
+            f"standard deviation {form.format(found.deviation)} over {found.count} seeds" if found.count > 1 else ""
+        )
+        return Figure(form.format(found.value), spread)
+
+
+def share_figure(shares: Sequence[Share]) -> Figure:
+    """Shares of several seeds as one figure in percent, with the counts of every seed."""
+    if not shares:
+        return NONE
+    if len(shares) == 1:
+        low, high = shares[0].interval
+        return Figure(
+            f"{100 * shares[0].value:.1f}",
+            f"{100 * low:.1f} to {100 * high:.1f}, {shares[0].count:,} of {shares[0].total:,}",
+        )
+    mean = Mean.of([100 * share.value for share in shares])
+    totals = dict.fromkeys(share.total for share in shares)
+    counts = " + ".join(f"{share.count:,}" for share in shares)
+    of = " + ".join(f"{share.total:,}" for share in shares) if len(totals) > 1 else f"{shares[0].total:,} each"
+    return Figure(f"{mean.value:.1f} ± {mean.deviation:.1f}", f"{counts}, of {of}")
+
+
+def methods_of(records: Iterable[RunRecord]) -> list[MethodRuns]:
+    """Records grouped by everything but the seed, in the order in which methods first occur."""
+    groups: dict[tuple[str, ...], list[RunRecord]] = {}
+    for record in records:
+        groups.setdefault((record.grid, *record.method), []).append(record)
+    return [MethodRuns(tuple(sorted(group, key=lambda record: record.seed))) for group in groups.values()]
+
+
+def by_model(methods: Iterable[MethodRuns]) -> dict[tuple[str, str, str], list[MethodRuns]]:
+    """Methods that stand in one table: of one dataset, one kind of model and one substitution table."""
+    groups: dict[tuple[str, str, str], list[MethodRuns]] = {}
+    for method in methods:
+        record = method.first
+        groups.setdefault((record.dataset, record.model, str(record.substitutions["name"])), []).append(method)
+    return groups
+
+
+def attacks_in(methods: Iterable[MethodRuns]) -> list[str]:
+    """Every attack of some methods: those of the paper in its order, then the others by name."""
+    found = {attack for method in methods for record in method.records for attack in record.attacks}
+    return [attack for attack in ATTACKS if attack in found] + sorted(found - set(ATTACKS))

@@ -1,0 +1,209 @@
+"""From run records to the sections of a report. Nothing else enters, so the same records give the same report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sgbt.certify import TIERS
+from sgbt.evaluate import RunRecord
+from sgbt.report.document import Figure, Section, Table
+from sgbt.report.methods import NONE, MethodRuns, attacks_in, by_model
+from sgbt.report.paired import comparisons, dev_accuracy
+from sgbt.report.published import ATTACKS, NOTE, TABLE_1
+
+RESULTS_NOTE = (
+    "In percent. Clean and certified accuracy are shares of all texts. Under each attack, robust is the share of all "
+    "texts that were right and stayed right; AUA is the same number among the texts that were right to begin with, "
+    "as the paper defines it, and can therefore exceed clean accuracy. Beside every figure stand its 95 % interval "
+    "(Wilson) and its count, or for several seeds their standard deviation and each seed's count."
+)
+
+
+def results(methods: Sequence[MethodRuns]) -> Section:
+    """The main tables: one for each dataset, model and substitution table."""
+    tables = []
+    for (dataset, model, substitutions), group in by_model(methods).items():
+        attacks = attacks_in(group)
+        columns = ["method", "seeds", "clean", "certified"]
+        columns += [f"{attack} {what}" for attack in attacks for what in ("robust", "AUA")]
+        rows = [
+            (
+                Figure(method.label),
+                Figure(str(len(method.records))),
+                method.figure("clean"),
+                method.figure("certified"),
+                *(method.figure(what, attack) for attack in attacks for what in ("robust", "aua")),
+            )
+            for method in group
+        ]
+        title = f"{dataset}, {model}, substitutions {substitutions}"
+        tables.append(Table(title, tuple(columns), tuple(rows), commands=_commands(group)))
+    return Section("Accuracy, robustness, proofs", RESULTS_NOTE, tuple(tables))
+
+
+def beside_the_paper(methods: Sequence[MethodRuns]) -> Section:
+    """Our figures beside those that the paper prints."""
+    tables = []
+    for (dataset, model, substitutions), group in by_model(methods).items():
+        quoted = TABLE_1.get((dataset, model), {})
+        rows, own = [], []
+        for method in group:
+            if method.label in quoted:
+                clean, *aua = quoted[method.label]
+                row = [Figure(method.label), _quoted(clean), method.figure("clean")]
+                for attack, figure in zip(ATTACKS, aua, strict=True):
+                    row += [_quoted(figure), method.figure("aua", attack), method.figure("robust", attack)]
+                rows.append(tuple(row))
+                own.append(method)
+        if rows:
+            columns = ["method", "clean, quoted", "clean, ours"]
+            for attack in ATTACKS:
+                columns += [f"{attack} AUA, quoted", f"{attack} AUA, ours", f"{attack} robust, ours"]
+            title = f"{dataset}, {model}, substitutions {substitutions}"
+            tables.append(Table(title, tuple(columns), tuple(rows), commands=_commands(own)))
+    return Section("Beside the paper's Table 1", NOTE, tuple(tables))
+
+
+def attack_details(methods: Sequence[MethodRuns]) -> Section:
+    """What attacks cost and did."""
+    tables = []
+    for (dataset, model, substitutions), group in by_model(methods).items():
+        rows, own = [], []
+        for method in group:
+            for attack in attacks_in([method]):
+                figures = (
+                    method.mean(lambda run, name=name: run.attacks.get(attack, {}).get(name), form)  # type: ignore[misc]  # noqa: B023
+                    for name, form in (("queries", "{:,.0f}"), ("words_changed", "{:.1%}"), ("seconds", "{:.3g}"))
+                )
+                success = method.figure("success", attack)
+                rows.append((Figure(method.label), Figure(attack), success, *figures))
+                own.append(method)
+        if rows:
+            columns = ("method", "attack", "success rate", "queries", "words changed", "seconds")
+            tables.append(
+                Table(
+                    f"{dataset}, {model}, substitutions {substitutions}", columns, tuple(rows), commands=_commands(own)
+                )
+            )
+    note = (
+        "Success rate in percent of the texts that were right. Queries and seconds per attacked text; words changed "
+        "in percent of the words of a broken text."
+    )
+    return Section("What the attacks did", note, tuple(tables))
+
+
+def costs(methods: Sequence[MethodRuns]) -> Section:
+    """Seconds per epoch and milliseconds per certificate."""
+    rows = []
+    for method in methods:
+        record = method.first
+        tiers = record.metrics.get("certified_tiers", {})
+        spent = "; ".join(f"{name} {tiers[name]['median_milliseconds']:.2f}" for name in TIERS if name in tiers)
+        rows.append(
+            (
+                Figure(record.dataset),
+                Figure(record.model),
+                Figure(method.label),
+                method.mean(lambda run: run.metrics.get("epochs"), "{:.0f}"),
+                method.mean(lambda run: run.metrics.get("seconds_per_epoch"), "{:,.1f}"),
+                method.mean(lambda run: run.metrics.get("certified_milliseconds"), "{:,.2f}"),
+                Figure(spent or "-"),
+            )
+        )
+    columns = ("dataset", "model", "method", "epochs", "seconds per epoch", "ms per certificate", "median ms by tier")
+    note = "On one core of the machine that ran the benchmark, with whatever else it was doing."
+    table = Table("Costs", columns, tuple(rows), commands=_commands(methods))
+    return Section("What it costs", note, (table,) if rows else ())
+
+
+def pairs(methods: Sequence[MethodRuns], wanted: Sequence[tuple[str, str]]) -> Section:
+    """Paired tests between methods."""
+    rows: list[tuple[Figure, ...]] = []
+    commands: list[str] = []
+    for (dataset, model, _), group in by_model(methods).items():
+        for pair in wanted:
+            for found in comparisons(group, pair):
+                result = found.result
+                matched = f"dev {100 * dev_accuracy(found.first):.1f} and {100 * dev_accuracy(found.second):.1f}"
+                rows.append(
+                    (
+                        Figure(dataset),
+                        Figure(model),
+                        Figure(f"{found.first.label} against {found.second.label}", matched),
+                        Figure(found.metric),
+                        Figure(f"{100 * result.difference:+.2f}"),
+                        Figure(f"{result.only_first:,}"),
+                        Figure(f"{result.only_second:,}"),
+                        Figure(f"{result.texts:,} x {result.seeds}"),
+                        Figure(f"{result.p_value:.2g}"),
+                    )
+                )
+                commands.append(f"{found.first.command} && {found.second.command}")
+    columns = (
+        "dataset", "model", "methods", "who held", "points", "only first", "only second", "texts x seeds", "p-value",
+    )  # fmt: skip
+    note = (
+        "Points are the difference of the shares in percent. The p-value is that of the exact sign-flip test over "
+        "texts (with one seed, McNemar's exact test), not corrected for the number of tests. Where several methods "
+        "could be the second, the one with the nearest clean accuracy on dev was taken."
+    )
+    table = Table("Paired tests", columns, tuple(rows), commands=tuple(commands))
+    return Section("Do the methods differ?", note, (table,) if rows else ())
+
+
+def budgets(methods: Sequence[MethodRuns]) -> Section:
+    """Certified accuracy by the number of words that may be replaced."""
+    tables = []
+    for (dataset, model, substitutions), group in by_model(methods).items():
+        own = [method for method in group if "certified_by_budget" in method.first.metrics]
+        if not own:
+            continue
+        steps = sorted(own[0].first.metrics["certified_by_budget"], key=int)
+        rows = [
+            (Figure(method.label), *(_at_budget(method, step) for step in steps), method.figure("certified"))
+            for method in own
+        ]
+        columns = ("method", *(f"n = {step}" for step in steps), "any")
+        title = f"{dataset}, {model}, substitutions {substitutions}"
+        tables.append(Table(title, columns, tuple(rows), commands=_commands(own)))
+    note = (
+        "The share of all texts, in percent, that is proven to stay right while at most n words are replaced at "
+        "once; n = 0 is clean accuracy on the certified texts. A lower bound, from the radius that each certificate "
+        "states."
+    )
+    return Section("Certified accuracy by budget", note, tuple(tables))
+
+
+def weakest(methods: Sequence[MethodRuns]) -> Section:
+    """The swaps that broke most texts."""
+    tables = []
+    for (dataset, model, substitutions), group in by_model(methods).items():
+        rows, own = [], []
+        for method in group:
+            if method.first.weakest:
+                shown = "; ".join(f"{old} → {new} ({count})" for old, new, count in method.first.weakest[:12])
+                rows.append((Figure(method.label), Figure(shown)))
+                own.append(method)
+        if rows:
+            title = f"{dataset}, {model}, substitutions {substitutions}"
+            tables.append(Table(title, ("method", "swap (broken texts)"), tuple(rows), commands=_commands(own)))
+    note = "Of the first seed, all attacks together: the swaps that took part in the most broken texts."
+    return Section("The weakest words", note, tuple(tables))
+
+
+def _at_budget(method: MethodRuns, step: str) -> Figure:
+    def share(record: RunRecord) -> float | None:
+        counts = record.metrics.get("certified_by_budget", {})
+        total = record.metrics.get("certified_total")
+        return 100 * counts[step] / total if total and step in counts else None
+
+    found = method.mean(share, "{:.1f}")
+    return found if found is not NONE else NONE
+
+
+def _quoted(value: float) -> Figure:
+    return Figure(f"{value:.1f}", quoted=True)
+
+
+def _commands(methods: Sequence[MethodRuns]) -> tuple[str, ...]:
+    return tuple(method.command for method in methods)

@@ -1,0 +1,62 @@
+"""The report of one training run with its proofs and attacks, for which no benchmark is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sgbt.attacks import AttackResult
+from sgbt.attacks.result import FAILED
+from sgbt.certify import Certificate, check_consistent
+from sgbt.certify.certificate import Verdict
+from sgbt.evaluate import AttackFigures, RunRecord, certified_figures
+from sgbt.evaluate.gather import curve_of
+from sgbt.evaluate.metrics import share_figures, weakest_words
+from sgbt.evaluate.outcomes import packed
+from sgbt.report.build import Report, report_of_records
+from sgbt.report.examples import examples_of
+from sgbt.shares import Share
+from sgbt.training import Run
+
+
+def report_of_run(run: Run, proofs: Sequence[Certificate], attacks: Sequence[AttackResult]) -> Report:
+    """A report of one run. Attacks may be of several methods; a certified text that one of them broke is an error.
+
+    Clean accuracy is that of the texts in `proofs`, or else of the attacked ones: a run alone knows only train and dev.
+    """
+    metrics: dict[str, Any] = {"dev": run.dev}
+    outcomes: dict[str, Any] = {}
+    if proofs:
+        right = [row.verdict is not Verdict.MISCLASSIFIED for row in proofs]
+        metrics |= certified_figures(proofs) | share_figures("clean", Share(sum(right), len(right)))
+        outcomes["certified"] = packed([row.certified for row in proofs])
+    for method in dict.fromkeys(result.method for result in attacks):
+        own = [result for result in attacks if result.method == method]
+        check_consistent(proofs, own)
+        figures = AttackFigures.of(own)
+        if not proofs:
+            metrics |= share_figures("clean", Share(figures.aua.total, figures.robust.total))
+        metrics.setdefault("attacks", {})[method] = figures.to_json()
+        outcomes[method] = packed([result.status == FAILED for result in own])
+    about, table = run.about, run.model.table
+    record = RunRecord(
+        grid="run",
+        dataset=str(about["dataset"]),
+        model=run.model.model.kind,
+        objective=str(about["objective"]),
+        label=str(about["objective"]),
+        seed=int(about["seed"]),
+        config={"training": about["config"], "objective_options": about["objective_options"]},
+        substitutions={"name": table.name if table else "none", "hash": table.hash if table else ""},
+        data_hash=str(about["dataset_hash"]),
+        commit="",
+        command="sgbt.train, sgbt.certify and sgbt.attack, as called",
+        units={},
+        metrics=metrics,
+        outcomes=outcomes,
+        curve=tuple(curve_of(run.log.rows)),
+        weakest=tuple(weakest_words(attacks)),
+    )
+    examples = examples_of(list(attacks), record.name, run.model.label_names, most=5)
+    title = f"{record.dataset}: {record.model} trained with {record.objective}, seed {record.seed}"
+    return report_of_records([record], title=title, examples=examples)

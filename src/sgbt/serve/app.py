@@ -1,0 +1,198 @@
+"""create_app: the routes. Each turns a checked request into a job, and the job's answer into a checked answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import FastAPI, HTTPException, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from sgbt.errors import ServeError
+from sgbt.serve import schema
+from sgbt.serve.files import static_files
+from sgbt.serve.guard import CSV_PATH, Guard
+from sgbt.serve.jobs import TIMED_OUT, BusyError, Job, Pool
+from sgbt.serve.worker import DONE, REFUSED, STEP
+from sgbt.version import __version__
+
+ABOUT = """Label a text, prove that no substitution of its words changes the label, or try to change it.
+
+What may replace what is the substitution table that the model was trained for (`GET /models`). Errors are
+`{"detail": "one sentence"}`. Where the server has a token, send `Authorization: Bearer TOKEN`.
+"""
+Responses = dict[int | str, dict[str, Any]]
+REFUSALS: Responses = {
+    code: {"model": schema.Refusal, "description": why}
+    for code, why in {
+        400: "The request is not what its headers say, or came in part.",
+        401: "The token is missing or wrong.",
+        403: "The request came from a page of another site.",
+        408: "The request took too long to arrive.",
+        413: "The request is too large.",
+        415: "The content type is not the one described.",
+        421: "The request names another host.",
+        422: "The request, or what it asks for, cannot be met; the sentence says why.",
+        429: "Too many requests from this client.",
+        500: "An error in the server; its log has the details.",
+        503: "Too many jobs are waiting.",
+        504: "The job took longer than allowed, and was ended.",
+    }.items()
+}
+CSV_BODY = {
+    "requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}},
+}
+CSV_ANSWER: Responses = {
+    200: {
+        "description": "The same rows with the columns predicted, probability, verdict, margin, radius, replaceable "
+        "and tier.",
+        "content": {"text/csv": {"schema": {"type": "string"}}},
+    }
+}
+LINES: Responses = {
+    200: {
+        "description": "One JSON object per line: swaps as they are made (`swap`), `harder` when all attacks are tried,"
+        " and at the end `outcome` or `refused`.",
+        "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+    }
+}
+
+
+def create_app(pool: Pool, *, token: str | None = None, names: Iterable[str] | None = None) -> FastAPI:
+    """The application over a pool that is open. `token` and `names` as in `Guard`."""
+    app = FastAPI(title="sgbt", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
+    files, limits = static_files(), pool.limits
+
+    @app.get("/models", response_model=list[schema.ModelCard], responses=REFUSALS)
+    async def models() -> list[dict[str, Any]]:
+        """The models, in the order of the command line."""
+        return pool.models
+
+    @app.post("/predict", response_model=schema.Prediction, responses=REFUSALS)
+    async def predict(asked: schema.PredictRequest) -> Any:
+        """The label of a text."""
+        return await _answer(_submit(pool, "predict", asked.model_dump(), limits.text_seconds))
+
+    @app.post("/certify", response_model=schema.Certified, responses=REFUSALS)
+    async def certify(asked: schema.CertifyRequest) -> Any:
+        """The label of a text, whether it is proven to stay, and every word's share of the worst case."""
+        return await _answer(_submit(pool, "certify", asked.model_dump(), limits.text_seconds))
+
+    @app.post("/attack", response_model=schema.Attacked, responses=REFUSALS)
+    async def attack(asked: schema.AttackRequest) -> Any:
+        """Try to change the label of a text by replacing words."""
+        return await _answer(_submit(pool, "attack", asked.model_dump(), limits.text_seconds))
+
+    @app.post("/attack/live", response_class=StreamingResponse, responses=REFUSALS | LINES)
+    async def attack_live(asked: schema.LiveAttackRequest) -> StreamingResponse:
+        """The same, told swap by swap, until the label flips or the proof holds."""
+        job = _submit(pool, "live", asked.model_dump(), limits.text_seconds)
+        return StreamingResponse(_lines(job), media_type="application/x-ndjson")
+
+    @app.post(CSV_PATH, response_class=Response, responses=REFUSALS | CSV_ANSWER, openapi_extra=CSV_BODY)
+    async def certify_csv(
+        request: Request,
+        text: Annotated[str, Query(max_length=200, description="The column with the texts.")] = "text",
+        label: Annotated[
+            str | None, Query(max_length=200, description="The column with the true labels, if there is one.")
+        ] = None,
+        model: Annotated[str | None, Query(max_length=200, description="One of the names that /models lists.")] = None,
+    ) -> Response:
+        """The rows of a CSV file, each with its label and its certificate."""
+        content = _decoded(request, await request.body())
+        asked = {"text": content, "text_column": text, "label_column": label, "model": model, "most": limits.csv_rows}
+        done = await _answer(_submit(pool, "csv", asked, limits.csv_seconds))
+        counts = json.dumps({"rows": done["rows"], **done["verdicts"]})
+        return Response(
+            done["csv"],
+            media_type="text/csv",
+            headers={"Content-Disposition": 'attachment; filename="certified.csv"', "X-Verdicts": counts},
+        )
+
+    async def page(request: Request) -> Response:
+        file = files[request.url.path]
+        return Response(file.content, media_type=file.kind, headers={"Cache-Control": "no-cache"})
+
+    for path in files:
+        app.add_api_route(path, page, methods=["GET"], include_in_schema=False)
+    app.openapi = partial(_described, app, pool.models)  # type: ignore[method-assign]
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_middleware(Guard, limits=limits, token=token, names=names, free=[*files, "/openapi.json"])
+    return app
+
+
+def _described(app: FastAPI, models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The OpenAPI description, with the models and labels that this very server has."""
+    if app.openapi_schema is None:
+        described = FastAPI.openapi(app)
+        choices = {
+            "model": [model["name"] for model in models],
+            "label": list(dict.fromkeys(label for model in models for label in model["labels"])),
+        }
+        schemas = described["components"]["schemas"]
+        for name in ("PredictRequest", "CertifyRequest", "AttackRequest", "LiveAttackRequest"):
+            fields = schemas[name]["properties"]
+            for field in fields.keys() & choices.keys():
+                fields[field]["anyOf"][0] = {"type": "string", "enum": choices[field]}
+        for parameter in described["paths"][CSV_PATH]["post"]["parameters"]:
+            if parameter["name"] == "model":
+                parameter["schema"]["anyOf"][0] = {"type": "string", "enum": choices["model"]}
+    assert app.openapi_schema is not None
+    return app.openapi_schema
+
+
+def _submit(pool: Pool, do: str, asked: Mapping[str, Any], seconds: float) -> Job:
+    try:
+        return pool.submit({"do": do, **asked}, seconds=seconds)
+    except BusyError:
+        wait = {"Retry-After": "5"}
+        raise HTTPException(503, "wanted a free place in the queue, got none; try again.", headers=wait) from None
+
+
+async def _answer(job: Job) -> Any:
+    """The answer of a job, or the error that says why there is none."""
+    async for message in job.messages():
+        if message["kind"] == DONE:
+            return message["answer"]
+        if message["kind"] != STEP:
+            raise HTTPException(*_why(message))
+    raise AssertionError("a job ends with a message")
+
+
+async def _lines(job: Job) -> AsyncIterator[bytes]:
+    async for message in job.messages():
+        if message["kind"] == STEP:
+            line = message["step"]
+        elif message["kind"] == DONE:
+            line = {"kind": "outcome", **message["answer"]}
+        else:
+            line = {"kind": "refused", "detail": _why(message)[1]}
+        yield json.dumps(line).encode() + b"\n"
+
+
+def _why(message: Mapping[str, Any]) -> tuple[int, str]:
+    if message["kind"] == REFUSED:
+        return 422, str(ServeError(**message["sentence"]))
+    if message["kind"] == TIMED_OUT:
+        return 504, f"wanted an answer within {message['seconds']:g} s, got none; the job was ended."
+    return 500, f"wanted an answer, got none: {message['reason']}."
+
+
+def _decoded(request: Request, body: bytes) -> str:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "text/csv":
+        raise HTTPException(415, "wanted the content type text/csv.")
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise HTTPException(422, f"wanted text in UTF-8, got the byte 0x{body[problem.start]:02x}.") from None
+
+
+async def _invalid(request: Request, problem: Exception) -> JSONResponse:
+    """The first thing that is wrong with a request, in one sentence; what was sent is not sent back."""
+    assert isinstance(problem, RequestValidationError)
+    first = problem.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part != "body") or "the request"
+    return JSONResponse({"detail": f"{where[:100]}: {first['msg']}."}, status_code=422)

@@ -1,0 +1,88 @@
+"""A CSV file in, the same rows with their labels and certificates out."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sgbt.certify import Certificate, Prepared, certify
+from sgbt.certify.word_tables import WordTables
+from sgbt.data.tables import Table, read_csv
+from sgbt.errors import DataError
+
+WORD_TABLE_BYTES = 1 << 29
+UPLOAD = "the uploaded file"
+ADDED = ("predicted", "probability", "verdict", "margin", "radius", "replaceable", "tier")
+"""The columns that are added; a file that has one of them already is refused."""
+
+
+def certified_csv(
+    prepared: Prepared, content: str, *, text_column: str, label_column: str | None, most: int
+) -> dict[str, Any]:
+    """The file with a certificate in every row, and how many of each verdict there are.
+
+    Cells come back as they were. With a label column, a text whose label the model misses is `misclassified`;
+    without one, the label to defend is the model's own.
+    """
+    table = read_csv(content, source=UPLOAD)
+    texts = [str(text) for text in _column(table, text_column)]
+    _check(table, texts, most)
+    names = prepared.classifier.label_names
+    labels = None if label_column is None else _numbers(table, _column(table, label_column), names)
+    if len(texts) > 1:  # images of all words pay for many texts
+        prepared = replace(prepared, tables=WordTables(limit=WORD_TABLE_BYTES))
+    proofs = certify(prepared, texts, labels=labels)
+    chances = prepared.classifier.predict(texts).probabilities.max(axis=1).tolist()
+    out = io.StringIO(newline="")
+    rows = csv.writer(out, lineterminator="\r\n")
+    rows.writerow([*table.columns, *ADDED])
+    for row, (proof, chance) in enumerate(zip(proofs, chances, strict=True)):
+        rows.writerow([*(column[row] for column in table.columns.values()), *_added(proof, chance, names)])
+    verdicts = [str(proof.verdict) for proof in proofs]
+    return {"csv": out.getvalue(), "rows": len(verdicts), "verdicts": {v: verdicts.count(v) for v in set(verdicts)}}
+
+
+def _added(proof: Certificate, chance: float, names: Sequence[str]) -> tuple[object, ...]:
+    radius = proof.replaceable if proof.certified else proof.radius
+    return (
+        names[proof.predicted],
+        f"{chance:.6f}",
+        proof.verdict,
+        f"{proof.margin:.6g}",
+        "" if radius is None else radius,
+        proof.replaceable,
+        proof.tier,
+    )
+
+
+def _column(table: Table, name: str) -> list[Any]:
+    if name not in table.columns:
+        columns = ", ".join(map(repr, list(table.columns)[:20]))
+        raise DataError(wanted=f"a column named {name!r}", got=f"the columns {columns}"[:500], where=UPLOAD)
+    return table.columns[name]
+
+
+def _check(table: Table, texts: Sequence[str], most: int) -> None:
+    if len(texts) > most:
+        raise DataError(
+            wanted=f"at most {most:,} rows",
+            got=f"{len(texts):,}",
+            where=UPLOAD,
+            remedy="use: sgbt certify RUN --data FILE",
+        )
+    if taken := [name for name in ADDED if name in table.columns]:
+        raise DataError(
+            wanted="a file without the columns that are added", got=repr(taken[0]), where=UPLOAD, remedy="rename it"
+        )
+
+
+def _numbers(table: Table, labels: Sequence[Any], names: Sequence[str]) -> list[int]:
+    for row, label in enumerate(labels):
+        if label not in names:
+            raise DataError(
+                wanted=f"one of the labels {', '.join(names)}", got=repr(label)[:80], where=table.where(row)
+            )
+    return [names.index(label) for label in labels]

@@ -1,0 +1,155 @@
+"""Guard: what every request must pass before anything looks at it, and what every answer carries.
+
+Order: the host it was sent to, the page it came from, the client's rate, the token, then size and speed of the body.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Iterable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sgbt.serve.limits import Limits, RateLimiter
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+CSV_PATH = "/certify/csv"
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+"""Nothing but this server's own files may run, style or be called; nothing may frame the page."""
+
+
+class Guard:
+    """The outermost layer of the application.
+
+    `names` are the hosts that a request may name; None is any. On a loopback address they are the loopback names: a
+    page of another site whose name was pointed at 127.0.0.1 (DNS rebinding) still names its own host, and is refused.
+    Paths in `free` need no token: they hold the page itself, and nothing of the models.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, limits: Limits, token: str | None, names: Iterable[str] | None, free: Iterable[str]
+    ) -> None:
+        self._app, self._limits = app, limits
+        self._token = None if token is None else token.encode()
+        self._names = None if names is None else frozenset(names)
+        self._free = frozenset(free)
+        self._rate = RateLimiter(limits)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request, or pass it on with its body at hand."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return  # there are no web sockets here
+        answer = _with_headers(send)
+        refusal = self._refusal(scope)
+        if refusal is None:
+            body, refusal = await self._body(scope, receive)
+        if refusal is not None:
+            await _refuse(answer, *refusal)
+            return
+        await self._app(scope, _given(body, receive), answer)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str, dict[str, str]] | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if self._names is not None and _hostname(host) not in self._names:
+            return 421, f"wanted a request to one of {', '.join(sorted(self._names))}, got another host.", {}
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            return 403, "wanted a request of this server's own page, got one of another site.", {}
+        if scope["path"] in self._free:
+            return None
+        wait = self._rate.wait_for(scope["client"][0] if scope.get("client") else "")
+        if wait:
+            seconds = str(int(wait) + 1)
+            return 429, f"wanted fewer requests a minute; try again in {seconds} s.", {"Retry-After": seconds}
+        if self._token is not None and not self._knows(headers.get("authorization", "")):
+            return 401, "wanted the header Authorization: Bearer TOKEN.", {"WWW-Authenticate": "Bearer"}
+        return None
+
+    def _knows(self, authorization: str) -> bool:
+        kind, _, given = authorization.partition(" ")
+        assert self._token is not None
+        same = hmac.compare_digest(given.strip().encode("utf-8", "surrogateescape"), self._token)
+        return same and kind.lower() == "bearer"
+
+    async def _body(self, scope: Scope, receive: Receive) -> tuple[bytes, tuple[int, str, dict[str, str]] | None]:
+        """The whole body, unless it is too long or too slow."""
+        most = self._limits.csv_bytes if scope["path"] == CSV_PATH else self._limits.text_bytes
+        too_long = 413, f"wanted at most {most:,} bytes, got more.", {"Connection": "close"}
+        declared = Headers(scope=scope).get("content-length", "0")
+        if not declared.isdecimal() or int(declared) > most:
+            return b"", too_long
+        pieces, size = [], 0
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        return b"", (400, "wanted a whole request, got a part of one.", {})
+                    pieces.append(message.get("body", b""))
+                    size += len(pieces[-1])
+                    if size > most:
+                        return b"", too_long
+                    if not message.get("more_body"):
+                        return b"".join(pieces), None
+        except TimeoutError:
+            seconds = self._limits.body_seconds
+            return b"", (408, f"wanted the whole request within {seconds:g} s.", {"Connection": "close"})
+
+
+def _hostname(host: str) -> str:
+    """The name in a Host header, without its port: `[::1]:8000` is `::1`."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sending
+
+
+def _given(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that hands out the body once; after that it tells when the client goes away."""
+    left = [body]
+
+    async def receiving() -> MutableMapping[str, Any]:
+        if left:
+            return {"type": "http.request", "body": left.pop(), "more_body": False}
+        return await receive()
+
+    return receiving
+
+
+async def _refuse(send: Send, status: int, detail: str, headers: dict[str, str]) -> None:
+    content = json.dumps({"detail": detail}).encode()
+    named = {"content-type": "application/json", "content-length": str(len(content))} | headers
+    encoded = [(name.lower().encode(), value.encode()) for name, value in named.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": content})

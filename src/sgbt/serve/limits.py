@@ -1,0 +1,68 @@
+"""Limits: how much one request, one client and all clients together may ask of the server."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+from sgbt.errors import ServeError
+
+MOST_CLIENTS = 4096
+"""Clients whose buckets are remembered; the one that was quiet longest is forgotten first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the server grants. Whoever asks for more gets an answer that says so, never a slower server for others."""
+
+    text_bytes: int = 1 << 18
+    """Largest request about one text."""
+    csv_bytes: int = 1 << 22
+    """Largest file."""
+    csv_rows: int = 5000
+    """Most rows of a file."""
+    body_seconds: float = 15.0
+    """How long a client may take to send a request."""
+    text_seconds: float = 30.0
+    """How long a job on one text may run before it is ended."""
+    csv_seconds: float = 600.0
+    """How long a job on a file may run before it is ended."""
+    workers: int = 2
+    """Processes that work on jobs."""
+    queued: int = 16
+    """Jobs that may wait; one more is refused."""
+    burst: int = 60
+    """Requests that one client may make at once,"""
+    per_minute: int = 240
+    """and how many it earns back in a minute."""
+    connections: int = 128
+    """Connections that may be open at the same time."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if not getattr(self, field.name) > 0:
+                raise ServeError(
+                    wanted=f"{field.name} above 0", got=str(getattr(self, field.name)), where="the limits of the server"
+                )
+
+
+class RateLimiter:
+    """A bucket of tokens for each client: full at first, one token per request, refilled steadily."""
+
+    def __init__(self, limits: Limits, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._size, self._per_second = float(limits.burst), limits.per_minute / 60
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait_for(self, client: str) -> float:
+        """Take a token; zero if there was one, else the seconds until there will be."""
+        now = self._clock()
+        tokens, seen = self._buckets.pop(client, (self._size, now))
+        tokens = min(self._size, tokens + (now - seen) * self._per_second)
+        granted = tokens >= 1
+        self._buckets[client] = (tokens - 1 if granted else tokens, now)
+        while len(self._buckets) > MOST_CLIENTS:
+            self._buckets.popitem(last=False)
+        return 0.0 if granted else (1 - tokens) / self._per_second

@@ -1,0 +1,21 @@
+// Colours: as the system has them, light, or dark; the choice is remembered.
+import { byId } from "/static/dom.js";
+
+const STATES = [["", "◐", "as the system has them"], ["light", "☀", "light"], ["dark", "☾", "dark"]];
+const button = byId("theme");
+let place = Math.max(STATES.findIndex(([name]) => name === (localStorage.getItem("theme") || "")), 0);
+
+function show() {
+  const [name, mark, told] = STATES[place];
+  if (name) document.documentElement.dataset.theme = name;
+  else delete document.documentElement.dataset.theme;
+  button.textContent = mark;
+  button.setAttribute("aria-label", `Colours: ${told}`);
+  localStorage.setItem("theme", name);
+}
+
+button.addEventListener("click", () => {
+  place = (place + 1) % STATES.length;
+  show();
+});
+show();

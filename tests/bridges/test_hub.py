@@ -1,0 +1,132 @@
+"""A run becomes a folder to share: complete, loadable, and with a card whose figures come from rows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from tests import small
+
+import sgbt
+from sgbt.bridges import export, load_from_hub, model_card, push
+from sgbt.bridges.hub import FILES
+from sgbt.errors import ModelError
+from sgbt.models import weights_hash
+
+TEXTS = small.dataset()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published")
+    model = sgbt.TextCNN(small.vectors(), filters=6, kernel_sizes=(1, 2), pooling="mean", dropout=0.0)
+    trained = sgbt.train(
+        model, TEXTS, objective=sgbt.IBP(), substitutions=small.TABLE, config=small.QUICK, out=folder / "run"
+    ).model
+    sgbt.certify(trained, TEXTS.test, out=folder / "certificates.jsonl")
+    sgbt.attack(trained, TEXTS.test, small.TABLE, method="greedy", out=folder / "attacks.jsonl")
+    return folder
+
+
+def header(card: str) -> dict[str, Any]:
+    """The card's header: every line is a name and a JSON value, which is YAML as well."""
+    _, front, _ = card.split("---\n", 2)
+    return {name: json.loads(value) for name, _, value in (line.partition(": ") for line in front.splitlines())}
+
+
+def test_a_folder_that_was_exported_is_the_same_classifier(run: Path, tmp_path: Path) -> None:
+    out = export(run / "run", tmp_path / "shared", certificates=run / "certificates.jsonl")
+    assert sorted(path.name for path in out.iterdir()) == sorted([*FILES, "README.md"])
+    own, again = sgbt.load_classifier(run / "run"), load_from_hub(out)
+    assert weights_hash(again.model) == weights_hash(own.model)
+    assert again.table == own.table
+    assert again.predict(TEXTS.test.texts).labels == own.predict(TEXTS.test.texts).labels
+
+
+def test_the_card_has_the_figures_of_the_rows_with_denominators(run: Path) -> None:
+    card = model_card(
+        run / "run", certificates=run / "certificates.jsonl", attacks=run / "attacks.jsonl", licence="mit"
+    )
+    proofs = sgbt.certify(sgbt.load_classifier(run / "run"), TEXTS.test)
+    certified, clean = sum(p.certified for p in proofs), sum(p.verdict != "misclassified" for p in proofs)
+    front = header(card)
+    metrics = {metric["name"]: metric["value"] for metric in front["model-index"][0]["results"][0]["metrics"]}
+    assert metrics[f"certified accuracy, {certified} of 24 texts"] == pytest.approx(certified / 24, abs=1e-6)
+    assert metrics[f"clean accuracy, {clean} of 24 texts"] == pytest.approx(clean / 24, abs=1e-6)
+    assert any(name.startswith("robust accuracy against greedy") for name in metrics)
+    assert front["license"] == "mit"
+    assert small.TABLE.hash in card
+    assert f"| {certified} of 24 |" in card
+    assert "| seed | 0 |" in card
+
+
+def test_the_header_is_yaml(run: Path) -> None:
+    yaml = pytest.importorskip("yaml")
+    card = model_card(run / "run", certificates=run / "certificates.jsonl")
+    assert yaml.safe_load(card.split("---\n", 2)[1]) == header(card)
+
+
+def test_a_card_without_rows_claims_nothing(run: Path) -> None:
+    card = model_card(run / "run")
+    assert "Nothing was measured" in card
+    assert "model-index" not in header(card)
+    assert str(run) not in card
+
+
+def test_rows_of_another_model_are_refused(run: Path, tmp_path: Path) -> None:
+    model = sgbt.TextCNN(small.vectors(), filters=6, kernel_sizes=(1, 2), pooling="mean", dropout=0.0)
+    sgbt.train(model, TEXTS, substitutions=small.TABLE, config=small.QUICK, seed=5, out=tmp_path / "other")
+    with pytest.raises(ModelError, match="certificates of the model with hash"):
+        model_card(tmp_path / "other", certificates=run / "certificates.jsonl")
+    rows = [json.loads(line) for line in (run / "attacks.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["label"], row["after"] = 1 - row["label"], 1 - row["after"]
+    (tmp_path / "turned.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(ModelError, match="attacks on this model"):
+        model_card(run / "run", attacks=tmp_path / "turned.jsonl")
+
+
+def test_a_folder_of_somebody_is_not_overwritten(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "holiday.jpg").write_bytes(b"x")
+    with pytest.raises(ModelError, match="a new folder"):
+        export(run / "run", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["holiday.jpg"]
+    export(run / "run", tmp_path / "new")
+    export(run / "run", tmp_path / "new")  # its own work may be replaced
+
+
+def test_without_the_hub_a_name_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ModelError, match="wanted the package huggingface_hub"):
+        load_from_hub("somebody/model")
+
+
+def test_the_hub_is_asked_for_these_files_and_no_others(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = export(run / "run", tmp_path / "shared")
+    asked: list[SimpleNamespace] = []
+    hub = ModuleType("huggingface_hub")
+
+    def snapshot_download(name: str, **options: Any) -> str:
+        asked.append(SimpleNamespace(name=name, **options))
+        if name == "nobody/nothing":
+            raise OSError("404 Client Error\nRepository Not Found")
+        return str(out)
+
+    hub.snapshot_download = snapshot_download  # type: ignore[attr-defined]
+    hub.create_repo = lambda name, **options: asked.append(SimpleNamespace(name=name, **options))  # type: ignore[attr-defined]
+    hub.upload_folder = lambda **options: f"hub/{options['repo_id']}"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+    assert load_from_hub("somebody/model").table == small.TABLE
+    assert set(asked[0].allow_patterns) == {*FILES, "README.md"}
+    with pytest.raises(ModelError, match=r"no answer \(404 Client Error\)"):
+        load_from_hub("nobody/nothing")
+    assert push(out, "somebody/model") == "hub/somebody/model"
+    assert asked[-1].private is True
+    with pytest.raises(ModelError, match="a folder with a model card"):
+        push(run / "run", "somebody/model")

@@ -1,0 +1,98 @@
+"""`sgbt demo` on a made-up world instead of IMDB: what it ends with, and what an interruption leaves."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from tests.soundness.trained import dataset, table, vectors
+from typer.testing import CliRunner
+
+from sgbt.attacks import read_rows as read_attacks
+from sgbt.certify import read_rows
+from sgbt.cli import demo as command
+from sgbt.cli import demo_stages
+from sgbt.cli.app import app
+from sgbt.cli.demo_view import counted
+
+PARTS = ("certificates.jsonl", "attacks.jsonl", "model.safetensors")
+
+
+@pytest.fixture(autouse=True)
+def _made_up_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "get", lambda name, **options: SimpleNamespace(provider="a test"))
+    monkeypatch.setattr(demo_stages.opt, "dataset_of", lambda *given, **options: dataset())
+    monkeypatch.setattr(demo_stages.opt, "vectors_of", lambda *given, **options: vectors())
+    monkeypatch.setattr(demo_stages.opt, "table_of", lambda *given, **options: table())
+
+
+def demo(out: Path) -> str:
+    options = ["demo", "--out", str(out), "--reviews", "200", "--limit", "40"]
+    done = CliRunner().invoke(app, options, catch_exceptions=False, env={"COLUMNS": "160"})
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    return {f"{name}/{part}": (out / name / part).read_bytes() for name in ("normal", "certified") for part in PARTS}
+
+
+def test_it_ends_with_a_table_examples_a_proof_a_report_and_the_next_command(tmp_path: Path) -> None:
+    told = demo(tmp_path / "out")
+    assert "200 of 400 training reviews" in told
+    for name in ("normal", "certified"):
+        proofs = read_rows(tmp_path / "out" / name / "certificates.jsonl")
+        assert len(proofs) == 40
+        results = read_attacks(tmp_path / "out" / name / "attacks.jsonl")
+        broken = {result.index for result in results if result.status != "failed"}
+        right = sum(proof.predicted == proof.label for proof in proofs)
+        counts = [right, 40 - len(broken), sum(proof.certified for proof in proofs)]
+        row = told[told.index(f"│ {name}") :].splitlines()[1]
+        assert [int(count) for count in re.findall(r"(\d+) of 40", row)] == counts
+    assert told.count(" -> ") == 3  # three broken texts, each with its two labels
+    assert re.search(r"proven for all [\d,]+ versions", told)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<table" in page
+    assert "Texts that were broken" in page
+    assert "Next: sgbt serve" in told
+
+
+def test_what_was_finished_when_it_was_interrupted_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = demo(tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "attacked", _interrupted)
+        done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "out"), "--reviews", "200", "--limit", "40"])
+        assert done.exit_code == 130
+    kept = (tmp_path / "out" / "certified" / "certificates.jsonl").read_bytes()
+    resumed = demo(tmp_path / "out")
+    assert (tmp_path / "out" / "certified" / "certificates.jsonl").read_bytes() == kept
+    assert _figures(resumed) == _figures(whole)
+    before = contents(tmp_path / "out")
+    demo(tmp_path / "out")
+    assert contents(tmp_path / "out") == before
+
+
+def _figures(told: str) -> list[str]:
+    return re.findall(r"\d+ of 40", told)
+
+
+def _interrupted(*given: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (1, "1"),
+        (999_999_999, "999,999,999"),
+        (1_234_567_890, "1.2 x 10^9"),
+        (10**15 - 1, "9.9 x 10^14"),
+        (9**300, "1.8 x 10^286"),
+        (3 * 10**5000, "3.0 x 10^5000"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_how_a_number_of_versions_is_told(number: int, told: str) -> None:
+    assert counted(number) == told

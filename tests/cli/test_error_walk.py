@@ -1,0 +1,267 @@
+"""Every command with wrong input, as a new user would type it: one sentence, exit code 2, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests import small
+
+from sgbt.cli.app import main
+
+TRAIN = ["--model", "linear", "--objective", "standard", "--substitutions", "synonyms.json", "--epochs", "1"]
+CNN = ["--vectors", "vectors.txt", "--substitutions", "synonyms.json", "--epochs", "1", "--out", "new"]
+
+WRONG: dict[str, tuple[list[str], str]] = {
+    # what to train on
+    "no such file": (["train", "nothing.csv", "--out", "new"], "got nothing in nothing.csv"),
+    "no such dataset": (["train", "imbd", "--out", "new"], "did you mean imdb?"),
+    "no such dataset at all": (["train", "xyz", "--out", "new"], "a dataset name (imdb, yahoo_answers)"),
+    "a folder": (["train", "folder", "--out", "new"], "got a folder in folder"),
+    "a picture": (["train", "noise.csv", "--out", "new"], "got the byte 0x89 in line 1 of noise.csv"),
+    "an ending that nobody reads": (["train", "reviews.docx", "--out", "new"], ".csv, .tsv, .jsonl or .parquet"),
+    "an empty file": (["train", "empty.csv", "--out", "new"], "an empty file"),
+    "a header alone": (["train", "header.csv", "--out", "new"], "a header and nothing below it"),
+    "another column": (["train", "reviews.csv", "--text", "txt", "--out", "new"], "did you mean 'text'?"),
+    "texts as labels": (["train", "reviews.csv", "--label", "text", "--out", "new"], "few different values"),
+    "one label": (["train", "onelabel.csv", *TRAIN, "--out", "new"], "at least two different labels"),
+    "an encoding that is none": (["train", "reviews.csv", "--encoding", "utf8000", "--out", "new"], "an encoding"),
+    "no such test file": (["train", "reviews.csv", "--test-file", "no.csv", "--out", "new"], "nothing in no.csv"),
+    "a test file of other labels": (["train", "reviews.csv", "--test-file", "other.csv", "--out", "new"], "'maybe'"),
+    "a test file beside a dataset": (["train", "imdb", "--test-file", "other.csv", "--out", "new"], "a first one"),
+    # how to train
+    "no such model": (["train", "reviews.csv", "--model", "bert", "--out", "new"], "one of cnn, bilstm, linear"),
+    "no such objective": (["train", "reviews.csv", "--objective", "sgtb", "--out", "new"], "did you mean sgbt?"),
+    "no such preset": (["train", "reviews.csv", "--preset", "paper-cnn-imbd", "--out", "new"], "mean paper-cnn-imdb?"),
+    "no such device": (["train", "reviews.csv", "--device", "tpu", "--out", "new"], "one of auto, cpu, cuda"),
+    "no epochs": (["train", "reviews.csv", "--epochs", "0", "--out", "new"], "--epochs"),
+    "a seed below zero": (["train", "reviews.csv", "--seed", "-1", "--out", "new"], "--seed"),
+    "a weight below zero": (["train", "reviews.csv", "--beta", "-0.5", "--out", "new"], "beta at least 0"),
+    "a weight that is no number": (["train", "reviews.csv", "--beta", "nan", "--out", "new"], "beta at least 0"),
+    "no texts": (["train", "reviews.csv", "--limit", "0", "--out", "new"], "--limit"),
+    "no threads": (["train", "reviews.csv", "--threads", "0", "--out", "new"], "--threads"),
+    "a weight that the objective has not": (
+        ["train", "reviews.csv", "--objective", "ibp", "--gamma", "1", "--out", "new"],
+        "an objective with gamma",
+    ),
+    "an objective that needs substitutes": (
+        ["train", "reviews.csv", *CNN, "--objective", "ibp", "--substitutions", "none"],
+        "a substitution table for the objective ibp",
+    ),
+    "no such configuration": (["train", "reviews.csv", "--config", "no.toml", "--out", "new"], "no.toml"),
+    "a configuration that is none": (["train", "reviews.csv", "--config", "noise.csv", "--out", "new"], "noise.csv"),
+    "a folder as configuration": (["train", "reviews.csv", "--config", "folder", "--out", "new"], "folder"),
+    "an unknown setting": (["train", "reviews.csv", "--config", "typo.toml", "--out", "new"], "epoch"),
+    # with what
+    "no such vectors": (["train", "reviews.csv", *CNN, "--vectors", "no.txt"], "no.txt"),
+    "vectors by an unknown name": (["train", "reviews.csv", *CNN, "--vectors", "glvoe"], "glove"),
+    "a picture as vectors": (["train", "reviews.csv", *CNN, "--vectors", "noise.csv"], "noise.csv"),
+    "an empty file of vectors": (["train", "reviews.csv", *CNN, "--vectors", "empty.csv"], "empty.csv"),
+    "a folder of vectors": (["train", "reviews.csv", *CNN, "--vectors", "folder"], "folder"),
+    "no such table": (["train", "reviews.csv", *CNN, "--substitutions", "no.json"], "no.json"),
+    "an unknown table": (["train", "reviews.csv", *CNN, "--substitutions", "counterfit"], "mean counter_fit?"),
+    "a table that is no JSON": (["train", "reviews.csv", *CNN, "--substitutions", "broken.json"], "broken.json"),
+    "a table of lists": (["train", "reviews.csv", *CNN, "--substitutions", "list.json"], "a JSON object"),
+    "substitutes of two words": (["train", "reviews.csv", *CNN, "--substitutions", "two.json"], "'moving picture'"),
+    # where to
+    "a file as run": (["train", "reviews.csv", *TRAIN, "--out", "reviews.csv"], "in reviews.csv"),
+    "a run below a file": (["train", "reviews.csv", *TRAIN, "--out", "reviews.csv/run"], "reviews.csv"),
+    "another run's folder": (["train", "reviews.csv", *TRAIN, "--seed", "3", "--out", "half"], "half"),
+    # runs that are none
+    **{
+        f"{verb}: {name}": ([verb, folder, *more], sentence)
+        for verb, more in (("certify", []), ("attack", []), ("explain", ["a good film"]), ("publish", ["--out", "new"]))
+        for name, folder, sentence in (
+            ("no such run", "runs/no", "the folder of a trained model, got nothing there in runs/no"),
+            ("a file", "reviews.csv", "the folder of a trained model"),
+            ("an empty folder", "folder", "wanted the file config.json, got none in folder"),
+            ("an unfinished run", "half", "wanted the file config.json, got none in half"),
+            ("a broken configuration", "run-config", "a config.json that sgbt wrote"),
+            ("a configuration of the future", "run-future", "upgrade sgbt"),
+            ("weights cut short", "run-weights", "a whole safetensors file"),
+            ("no words", "run-words", "wanted the file vocabulary.json, got none"),
+            ("no table", "run-table", "wanted the file substitutions.json.gz, got none"),
+            ("another table", "run-swapped", "the substitution table with hash"),
+        )
+    },
+    # certify
+    "certify: no such data": (["certify", "run", "--data", "no.csv"], "nothing in no.csv"),
+    "certify: other labels": (["certify", "run", "--data", "other.csv", "--split", "train"], "the model's labels"),
+    "certify: no such split": (["certify", "run", "--split", "validation"], "one of train, dev, test"),
+    "certify: no such tier": (["certify", "run", "--tiers", "ibp,gmb"], "gmb"),
+    "certify: no texts": (["certify", "run", "--limit", "0"], "--limit"),
+    "certify: fewer than none": (["certify", "run", "--max-substitutions", "-1"], "-1"),
+    "certify: enumerate less than nothing": (["certify", "run", "--oracle", "-5"], "--oracle"),
+    "certify: rows into a folder": (["certify", "run", "--out", "folder"], "folder"),
+    "certify: rows below a file": (["certify", "run", "--out", "reviews.csv/rows"], "reviews.csv"),
+    "certify: rows into something else": (["certify", "run", "--out", "reviews.csv"], "line 1"),
+    "certify: rows into a line of yours": (["certify", "run", "--out", "line.json"], "line 1"),
+    "certify: rows of another question": (["certify", "run", "--out", "rows.jsonl"], "choose another --out"),
+    "certify: an unknown table": (["certify", "run", "--substitutions", "thesaurus"], "counter_fitted"),
+    "certify: the data has changed": (["certify", "run-moved"], "it has changed since"),
+    "certify: a note that is none": (["certify", "run-note"], "a data.json that sgbt train wrote"),
+    "certify: threads below zero": (["certify", "run", "--threads", "-1"], "--threads"),
+    # attack
+    "attack: no such method": (["attack", "run", "--method", "pwsw"], "did you mean pwws?"),
+    "attack: no method": (["attack", "run", "--method", ""], "--method"),
+    "attack: a method that needs gradients of a network": (["attack", "run", "--method", "gradient"], "gradient"),
+    "attack: all words and more": (["attack", "run", "--method", "greedy", "--max-changed", "2"], "up to 1"),
+    "attack: no words": (["attack", "run", "--method", "greedy", "--max-changed", "0"], "above 0"),
+    "attack: fewer than no queries": (["attack", "run", "--max-queries", "-1"], "--max-queries"),
+    "attack: nobody": (["attack", "run", "--workers", "0"], "--workers"),
+    "attack: texts below zero": (["attack", "run", "--limit", "-3"], "--limit"),
+    "attack: a seed below zero": (["attack", "run", "--seed", "-3"], "--seed"),
+    "attack: examples below zero": (["attack", "run", "--examples", "-3"], "--examples"),
+    "attack: no such data": (["attack", "run", "--data", "no.csv"], "nothing in no.csv"),
+    "attack: other labels": (["attack", "run", "--data", "other.csv"], "the labels that the model knows"),
+    "attack: no such split": (["attack", "run", "--split", "validation"], "one of train, dev, test, all"),
+    "attack: rows into a folder": (["attack", "run", "--method", "greedy", "--out", "folder"], "folder"),
+    "attack: rows into something else": (["attack", "run", "--method", "greedy", "--out", "reviews.csv"], "line 1"),
+    "attack: rows into a line of yours": (["attack", "run", "--method", "greedy", "--out", "line.json"], "line 1"),
+    "attack: a table into a folder": (["attack", "run", "--method", "greedy", "--csv", "folder"], "folder"),
+    # bench, report
+    "bench: no such grid": (["bench", "tabel1", "--out", "new"], "table1"),
+    "bench: a file that is no grid": (["bench", "typo.toml", "--out", "new"], "typo.toml"),
+    "bench: no such executor": (["bench", "smoke", "--out", "new", "--executor", "slurm"], "one of local, ray"),
+    "bench: an address without a cluster": (["bench", "smoke", "--out", "new", "--address", "auto"], "--address"),
+    "bench: nobody": (["bench", "smoke", "--out", "new", "--workers", "0"], "--workers"),
+    "bench: no such cell": (["bench", "smoke", "--out", "new", "--only", "xyz/*"], "xyz"),
+    "bench: into a file": (["bench", "smoke", "--out", "reviews.csv"], "reviews.csv"),
+    "report: no such folder": (["report", "nothing"], "nothing"),
+    "report: an empty folder": (["report", "folder"], "folder"),
+    "report: a file": (["report", "reviews.csv"], "reviews.csv"),
+    # explain, publish, data
+    "explain: no such label": (["explain", "run", "a film", "--label", "superb"], "one of"),
+    "explain: fewer than none": (["explain", "run", "a film", "--max-substitutions", "-1"], "-1"),
+    "publish: into a full folder": (["publish", "run", "--out", "folder-full"], "a new folder"),
+    "publish: into a file": (["publish", "run", "--out", "reviews.csv"], "a new folder"),
+    "publish: no such rows": (["publish", "run", "--out", "new", "--certificates", "no.jsonl"], "no.jsonl"),
+    "publish: rows that are none": (["publish", "run", "--out", "new", "--attacks", "reviews.csv"], "line 1"),
+    "data: no such resource": (["data", "get", "imbd"], "did you mean imdb?"),
+    "data: nothing to check": (["data", "verify", "yahoo_answers"], "sgbt data get yahoo_answers"),
+    "data: a file as home": (["data", "get", "sememes", "--data-home", "reviews.csv"], "reviews.csv"),
+    "data: describe nothing": (["data", "describe", "no.csv"], "nothing in no.csv"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with good files and bad ones, a trained run, and copies of it with one thing wrong in each."""
+    folder = tmp_path_factory.mktemp("walk")
+    texts = small.dataset(train=60)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("SGBT_CACHE", str(folder / ".cache"))
+        table = small.vectors()
+        lines = [" ".join([word, *(f"{x:.5f}" for x in table.vector(word))]) for word in table.words]
+        Path("vectors.txt").write_text("\n".join(lines) + "\n")
+        small.TABLE.to_json("synonyms.json")
+        rows = [f"{each.text},{('bad', 'good')[each.label]}" for each in texts.train]
+        Path("reviews.csv").write_text("\n".join(["text,label", *rows]))
+        Path("moved.csv").write_text("\n".join(["text,label", *rows]))
+        Path("onelabel.csv").write_text("text,label\na film,good\nno film,good\n")
+        Path("other.csv").write_text("text,label\n" + "a film,maybe\nno film,perhaps\n" * 9)
+        Path("empty.csv").touch()
+        Path("header.csv").write_text("text,label\n")
+        Path("noise.csv").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+        Path("reviews.docx").write_bytes(b"PK")
+        Path("folder").mkdir()
+        Path("folder-full").mkdir()
+        Path("folder-full/holiday.jpg").touch()
+        Path("typo.toml").write_text("[training]\nepoch = 3\n")
+        Path("broken.json").write_text('{"film": ["movie"')
+        Path("line.json").write_text('{"mine": true}')  # a last line without its end, and not a row cut off by a kill
+        Path("list.json").write_text('["film"]')
+        Path("two.json").write_text('{"film": ["moving picture"]}')
+        assert run("train", "reviews.csv", *TRAIN, "--out", "run") == 0
+        assert run("train", "moved.csv", *TRAIN, "--out", "run-moved") == 0
+        Path("moved.csv").write_text("\n".join(["text,label", *rows[5:]]))
+        assert run("certify", "run", "--limit", "2", "--tiers", "ibp", "--out", "rows.jsonl") == 0
+        spoil("config", lambda run: (run / "config.json").write_text("{}"))
+        spoil("future", lambda run: edit(run / "config.json", format=99))
+        spoil("weights", lambda run: (run / "model.safetensors").write_bytes(b"\x08"))
+        spoil("words", lambda run: (run / "vocabulary.json").unlink())
+        spoil("table", lambda run: (run / "substitutions.json.gz").unlink())
+        spoil("swapped", lambda run: edit(run / "config.json", substitutions="0" * 64))
+        spoil("note", lambda run: (run / "data.json").write_text("[]"))
+        shutil.copytree("run", "half")
+        Path("half/config.json").unlink()
+    return folder
+
+
+def spoil(name: str, how: Callable[[Path], object]) -> None:
+    how(Path(shutil.copytree("run", f"run-{name}")))
+
+
+def edit(path: Path, **changes: object) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def run(*arguments: str) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["sgbt", *arguments])
+        try:
+            main()
+        except SystemExit as left:
+            return int(left.code or 0)
+    return 0
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file with its content, but for caches and locks, which belong to nobody."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".cache" not in path.parts and path.name != ".lock"
+    }
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_one_sentence_and_nothing_left_behind(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], case: str
+) -> None:
+    arguments, sentence = WRONG[case]
+    monkeypatch.chdir(world)
+    monkeypatch.setenv("SGBT_CACHE", str(world / ".cache"))
+    monkeypatch.delenv("SGBT_DATA", raising=False)
+    before = tree(world)
+    assert run(*arguments) == 2
+    told = capfd.readouterr().err
+    assert told.startswith("sgbt: "), told
+    assert told.count("\n") == 1, told
+    assert sentence in told
+    assert tree(world) == before
+    assert not (world / "new").exists()
+
+
+FULL = [
+    ["train", "reviews.csv", *TRAIN, "--out", "full"],
+    ["certify", "run", "--out", "full.jsonl"],
+    ["publish", "run", "--out", "full-folder"],
+    ["attack", "run", "--method", "greedy", "--out", "full2.jsonl"],
+]
+
+
+@pytest.mark.parametrize("arguments", FULL, ids=lambda arguments: arguments[0])
+def test_a_disk_that_fills_up(world: Path, arguments: list[str]) -> None:
+    """No file may grow beyond 600 bytes, which the operating system reports as it does a full disk."""
+    done = subprocess.run(
+        [sys.executable, "-m", "sgbt", *arguments],
+        cwd=world,
+        env=os.environ | {"SGBT_CACHE": str(world / ".cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600)),
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("sgbt: wanted to"), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "file too large" in done.stderr

@@ -1,0 +1,124 @@
+"""The Ray executor on a real cluster of two nodes: local results, and a killed worker loses nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.evaluate.grids import TINY, rows_of, tiny
+
+from sgbt.errors import EvaluationError
+from sgbt.evaluate import Grid, bench
+from sgbt.evaluate.schedule import Silent
+from sgbt.evaluate.unit import Unit
+
+ray = pytest.importorskip("ray")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Two nodes of one core each; the address to reach them by."""
+    from ray.cluster_utils import Cluster
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SGBT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        for patience in ("RAY_raylet_start_wait_time_s", "RAY_agent_register_timeout_ms"):  # on a busy machine
+            patch.setenv(patience, "300000" if patience.endswith("ms") else "300")
+        node = {"num_cpus": 1, "object_store_memory": 100 << 20, "include_dashboard": False}
+        nodes = Cluster(initialize_head=True, head_node_args=node)
+        try:
+            nodes.add_node(num_cpus=1, object_store_memory=100 << 20)
+            nodes.wait_for_nodes()
+            yield nodes.address
+        finally:
+            ray.shutdown()
+            nodes.shutdown()
+
+
+def small() -> Grid:
+    return tiny(TINY.replace('[[methods]]\nobjective = "sgbt"\n', "").replace('method = "sgbt"', 'method = "standard"'))
+
+
+class Killer(Silent):
+    """Kills the worker process of the first unit that is begun on the cluster."""
+
+    def __init__(self) -> None:
+        self.killed = 0
+
+    def started(self, unit: Unit) -> None:
+        deadline = time.monotonic() + 60
+        while not self.killed and time.monotonic() < deadline:
+            for worker in _workers_on("_perform"):
+                os.kill(worker, signal.SIGKILL)
+                self.killed += 1
+                break
+            else:
+                time.sleep(0.02)
+
+
+def test_a_cluster_of_two_nodes_gives_the_local_results_though_a_worker_is_killed(cluster: str, tmp_path: Path) -> None:
+    from sgbt.evaluate.ray_cluster import RayExecutor
+
+    local = bench(small(), tmp_path / "local", workers=1)
+    killer, used = Killer(), []
+
+    class Watched(RayExecutor):
+        def submit(self, unit: Unit) -> None:
+            super().submit(unit)
+            used.append(unit.kind)
+            assert ray.cluster_resources()["CPU"] == 2
+
+    far = bench(small(), tmp_path / "ray", executor=lambda store: Watched(store, address=cluster), listener=killer)
+    assert killer.killed == 1
+    assert far.failed == local.failed == {}
+    assert len(used) == 5
+    assert rows_of(tmp_path / "ray") == rows_of(tmp_path / "local")
+    names = ("metrics", "outcomes", "config", "substitutions")
+    for here, there in zip(local.records, far.records, strict=True):
+        assert [_timeless(getattr(here, name)) for name in names] == [_timeless(getattr(there, name)) for name in names]
+
+
+def test_no_cluster_is_one_sentence(tmp_path: Path) -> None:
+    from sgbt.evaluate.ray_cluster import RayExecutor
+
+    with pytest.raises(EvaluationError, match="wanted a Ray cluster"):
+        bench(tiny(), tmp_path, executor=lambda store: RayExecutor(store, address="127.0.0.1:1"))
+
+
+def _timeless(value: object) -> object:
+    """The value without what is measured by a clock."""
+    if isinstance(value, dict):
+        return {name: _timeless(each) for name, each in value.items() if "seconds" not in name}
+    return value
+
+
+def _workers_on(task: str) -> list[int]:
+    """Processes of this machine that a Ray node uses for a task of that name, and whose node this test began."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            name = (folder / "cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if name.startswith(f"ray::{task}") and _descends(int(folder.name), os.getpid()):
+            found.append(int(folder.name))
+    return found
+
+
+def _descends(process: int, ancestor: int) -> bool:
+    while process > 1:
+        if process == ancestor:
+            return True
+        try:
+            process = int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            return False
+    return False

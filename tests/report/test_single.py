@@ -1,0 +1,45 @@
+"""`sgbt.report(run, proofs, attacks).save(...)`, as in the first example a user sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sgbt
+from sgbt.errors import SgbtError
+from sgbt.evaluate.toy import toy_dataset, toy_table, toy_vectors
+
+
+@pytest.fixture(scope="module")
+def run() -> sgbt.training.Run:  # type: ignore[name-defined]
+    config = sgbt.TrainingConfig(epochs=2, batch_size=16, learning_rate=0.02, rare=1)
+    model = sgbt.TextCNN(toy_vectors(), classes=2, filters=4, kernel_sizes=(1, 2))
+    return sgbt.train(model, toy_dataset("toy"), objective=sgbt.SGBT(), substitutions=toy_table(), config=config)
+
+
+def test_one_run_with_its_proofs_and_attacks(run: sgbt.training.Run, tmp_path: Path) -> None:  # type: ignore[name-defined]
+    texts = toy_dataset("toy").test[:30]
+    proofs = sgbt.certify(run.model, texts, toy_table())
+    attacks = sgbt.attack(run.model, texts, toy_table(), method="greedy", seed=0)
+    made = sgbt.report(run, proofs, attacks)
+    page = made.save(tmp_path / "toy.html").read_text()
+    own = made.records[0]
+    assert own.share("certified").count == sum(proof.certified for proof in proofs)
+    assert own.share("robust", "greedy").count == sum(result.status == "failed" for result in attacks)
+    assert "toy: cnn trained with sgbt, seed 0" in page
+    broken = [result for result in attacks if result.status == "success"]
+    assert ("<ins>" in page) == bool(broken)
+    assert own.curve[0]["parts"].keys() == {"cross_entropy", "growth", "curvature"}
+
+
+def test_a_contradiction_makes_no_report(run: sgbt.training.Run) -> None:  # type: ignore[name-defined]
+    texts = toy_dataset("toy").test[:30]
+    proofs = sgbt.certify(run.model, texts, toy_table())
+    certified = next(proof for proof in proofs if proof.certified)
+    claim = sgbt.AttackResult(
+        certified.index, "greedy", "success", certified.label, 1 - certified.label, "a", "b",
+        (sgbt.attacks.Swap(0, "a", "b"),), 1, 1, 0.1, 0,
+    )  # fmt: skip
+    with pytest.raises(SgbtError, match="unbroken, as certified"):
+        sgbt.report(run, proofs, [claim])
