@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +17,6 @@ from sgbt.certify.certificate import Certificate, verdict_of
 from sgbt.certify.corpus import Corpus
 from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.question import Question
-from sgbt.certify.rounding import largest_margin
 from sgbt.certify.rows import RowFile
 from sgbt.certify.side_by_side import in_order
 from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, offered, readings_of
@@ -63,7 +61,7 @@ def certify(
     """
     tiers = check_tiers(tiers)
     prepared = prepared_of(classifier, table)
-    corpus = Corpus.of(prepared.classifier, texts, labels, prepared.index)
+    corpus = Corpus.of(prepared.classifier, texts, labels, prepared.index, prepared.reference)
     shared = {
         "tiers": tiers,
         "max_substitutions": max_substitutions,
@@ -99,16 +97,10 @@ class _Run:
     budget: int | None
     scale: float
 
-    def __post_init__(self) -> None:
-        _ = self.largest  # found before threads ask for it
-
-    @cached_property
-    def largest(self) -> float:
-        return largest_margin(self.prepared.model)
-
     @torch.no_grad()
     def decide(self, batch: Batch) -> list[dict[str, object]]:
         """What certificates of a batch say, without what all certificates share."""
+        slack = self.prepared.slack
         labels = torch.from_numpy(self.corpus.labels[batch.rows.numpy()])
         question = Question.of(
             self.corpus.index.for_rows(batch.ids),
@@ -120,7 +112,7 @@ class _Run:
             rows=batch.ids,
             reference=self._reference(batch, labels),
         ).to(self.prepared.classifier.device)
-        answers = Answers.of(question, self.prepared.slack, self.largest)
+        answers = Answers.of(question, slack, self.prepared.largest)
         logits = torch.from_numpy(self.corpus.logits[batch.rows.numpy()]).to(labels.device)
         predicted = logits.argmax(dim=1)
         right = (predicted == labels).nonzero().squeeze(1)
@@ -137,12 +129,12 @@ class _Run:
             decisions.append(
                 {
                     "index": row,
-                    "verdict": verdict_of(right=correct, proven=margin > self.prepared.slack),
+                    "verdict": verdict_of(right=correct, proven=margin > slack),
                     "label": int(labels[place]),
                     "predicted": int(predicted[place]),
                     "margin": margin,
                     "tier": answers.tier[place] if correct else CLEAN,
-                    "slack": self.prepared.slack,
+                    "slack": slack,
                     "words": int(self.corpus.whole[row]),
                     "read": read[place],
                     "replaceable": replaceable[place],
@@ -159,9 +151,8 @@ class _Run:
             return None if self.prepared.classifier.table is None else "itself"
         index, rows = self.corpus.reference
         found = index.for_rows(pad(rows, batch.rows.numpy()).ids)
-        return Question.of(
-            found, batch.mask, labels, classes=len(self.prepared.classifier.label_names), scale=self.scale
-        )
+        classes = len(self.prepared.classifier.label_names)
+        return Question.of(found, batch.mask, labels, classes=classes, scale=self.scale)
 
     def _search(self, question: Question, rows: Tensor, answers: Answers) -> None:
         """Try tier after tier on what is not certified yet; a batch is one thread's, so its processor time is told."""

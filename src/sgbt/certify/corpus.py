@@ -22,8 +22,8 @@ UNLIKE = 1.25
 class Corpus:
     """`rows` holds what the model reads of each text, `whole` how many words it has, `logits` what it is told.
 
-    Where the model was trained for another table than `index` has, `reference` is that one's index and the texts as
-    its rows.
+    Where the model was trained for another table than `index` has, `reference` is that one's index and the texts as its
+    rows.
     """
 
     index: SubstitutionIndex
@@ -43,8 +43,9 @@ class Corpus:
         texts: Split | Sequence[str],
         labels: Sequence[int] | None,
         index: SubstitutionIndex,
+        other: SubstitutionIndex | None = None,
     ) -> Corpus:
-        """Read texts; labels come from the split, from `labels`, or are the model's own predictions."""
+        """Read texts; labels come from the split, from `labels`, or are predictions; `other` indexes the reference."""
         if isinstance(texts, str):
             raise CertificateError(wanted="a list of texts", got="one text", where="certify", remedy="write [text]")
         given = texts.texts if isinstance(texts, Split) else tuple(texts)
@@ -59,8 +60,7 @@ class Corpus:
         _check_labels(chosen, len(given), len(classifier.label_names))
         hashes = tuple(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16] for text in given)
         reference = None
-        if classifier.table is not None and classifier.table.hash != index.table.hash:
-            other = SubstitutionIndex.build(classifier.table, classifier.vocabulary)
+        if other is not None:
             reference = other, tokens.as_ids_of(other.rows_of(tokens.types)).cut(classifier.max_length)
         return Corpus(index, uncut.lengths, rows, chosen, logits, hashes, reference)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sgbt.certify.rounding import rounding_slack
+from sgbt.certify.rounding import largest_margin, rounding_slack
 from sgbt.certify.tiers import in_float64
 from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
@@ -18,15 +18,19 @@ class Prepared:
 
     One call of `certify` prepares for all its texts; whoever asks about one text after another, as a server does,
     prepares once. The classifier's weights must not change meanwhile: `model` is a copy of them in float64, `slack`
-    the rounding allowance measured on them, and `model_hash` their name in every certificate.
+    their rounding allowance, `largest` the largest margin that their head can make, and `model_hash` their name in
+    every certificate. `reference` is the index of the table that the model was trained for, where that is another one:
+    tiers fit their slopes to it (`Question.reference`).
     """
 
     classifier: TextClassifier
     index: SubstitutionIndex
     model: AnyModel
     slack: float
+    largest: float
     model_hash: str
     tables: WordTables
+    reference: SubstitutionIndex | None = None
 
     @property
     def table(self) -> SubstitutionTable:
@@ -42,14 +46,17 @@ class Prepared:
                 wanted="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
             )
         allowed.require_read_by(classifier.tokenizer)
-        index = SubstitutionIndex.build(allowed, classifier.vocabulary)
+        model, index = in_float64(classifier.model), SubstitutionIndex.build(allowed, classifier.vocabulary)
+        own = classifier.table
         return Prepared(
             classifier,
             index,
-            in_float64(classifier.model),
+            model,
             rounding_slack(classifier),
+            largest_margin(model),
             weights_hash(classifier.model),
             WordTables(index),
+            None if own is None or own.hash == allowed.hash else SubstitutionIndex.build(own, classifier.vocabulary),
         )
 
 
