@@ -88,9 +88,11 @@ class MaxPooledGrowth(PooledGrowth):
                 last[kernel - 1 - taps.start] += words.stop - words.start
             else:  # a text shorter than two kernels
                 between.append((words, taps))
-        won = torch.zeros_like(absolute)
-        add_prefixes_won(won.unbind(0), absolute.unbind(0), first)
-        add_prefixes_won(won.unbind(0)[::-1], absolute.unbind(0)[::-1], last)
+        values = absolute.unbind(0)
+        from_start, from_end = prefixes_won(values, first), prefixes_won(values[::-1], last)[::-1]
+        won = torch.empty_like(absolute)
+        for place, counted in enumerate(won.unbind(0)):
+            torch.add(from_start[place], from_end[place], out=counted)
         for words, taps in between:
             winner = (taps.start + absolute[taps].argmax(0))[None]
             won.scatter_add_(0, winner, won.new_full(winner.shape, words.stop - words.start))
@@ -266,23 +268,27 @@ class AveragePooledCurvature(PooledCurvature):
         return self._bends(displacement).mean(-1) / 2
 
 
-def add_prefixes_won(won: Sequence[Tensor], values: Sequence[Tensor], counts: Sequence[float]) -> None:
-    """Add to `won`, place by place, how often each value is the greatest of the first 1, 2, ... of them.
+def prefixes_won(values: Sequence[Tensor], counts: Sequence[float]) -> list[Tensor]:
+    """For each place, how often its value is the greatest of the first 1, 2, ... of them.
 
     The n-th prefix counts `counts[n - 1]` times. A place that sets a record wins every prefix up to the next record, so
     one pass forward finds the records and one pass back adds up what lies between them. Of equal values the first wins.
-    Records are kept as numbers: a product with truth values would convert them anew each time.
+    Records are kept as numbers: a product with truth values would convert them anew each time. Prefixes at the end that
+    count nothing are not looked at; the places that only they have win nothing.
     """
+    longest = max((place + 1 for place, count in enumerate(counts) if count), default=1)
     best, records = values[0], []
-    for value in values[1:]:
-        records.append(torch.gt(value, best, out=torch.empty_like(best)))
-        best = torch.maximum(best, value)
-    ahead = torch.full_like(best, counts[-1])
-    for place in range(len(records), 0, -1):
+    for place in range(1, longest):
+        if place > 1:
+            best = torch.maximum(best, values[place - 1])
+        records.append(torch.gt(values[place], best, out=torch.empty_like(best)))
+    ahead = torch.full_like(best, counts[longest - 1])
+    won = [ahead.new_zeros(()).expand_as(ahead)] * (len(values) - longest)
+    for place in range(longest - 1, 0, -1):
         mine = records[place - 1].mul_(ahead)
-        won[place].add_(mine)
+        won.append(mine)
         ahead.sub_(mine).add_(counts[place - 1])
-    won[0].add_(ahead)
+    return [ahead, *won[::-1]]
 
 
 def window_norms(magnitudes: Tensor, windows: Windows) -> Tensor:
