@@ -13,12 +13,12 @@ import numpy as np
 
 from sgbt.attacks.check import checked
 from sgbt.attacks.engine import Classify, TextEngine
-from sgbt.attacks.lockstep import Search, in_step
+from sgbt.attacks.lockstep import Attacking, Search, in_step
 from sgbt.attacks.method import Attack
 from sgbt.attacks.methods import full_name, method_named
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult, Swap
 from sgbt.attacks.rows import Rows
-from sgbt.attacks.scorer import Asking, OutOfQueries, Scorer
+from sgbt.attacks.scorer import OutOfQueries, Scorer
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import Victim, victim_of
 from sgbt.attacks.workers import in_processes
@@ -113,9 +113,10 @@ class Campaign:
     def results(self, indices: Sequence[int]) -> Iterator[AttackResult]:
         """The rows of the given texts, in the order in which they are done."""
         for search in in_step(self.victim, self._searches(indices), together=self.together):
-            yield replace(search.results[0], seconds=search.seconds)
+            assert search.result is not None
+            yield replace(search.result, seconds=search.seconds)
 
-    def _searches(self, indices: Sequence[int]) -> Iterator[Search[AttackResult]]:
+    def _searches(self, indices: Sequence[int]) -> Iterator[Search]:
         for start in range(0, len(indices), BLOCK):
             block = indices[start : start + BLOCK]
             began = time.perf_counter()
@@ -124,7 +125,7 @@ class Campaign:
             for index, before in zip(block, predicted.tolist(), strict=True):
                 yield self._search(index, before, each)
 
-    def _search(self, index: int, before: int, seconds: float) -> Search[AttackResult]:
+    def _search(self, index: int, before: int, seconds: float) -> Search:
         """The attack on one text, ready to ask its first question; `before` is the label that the victim gives it."""
         began = time.perf_counter()
         tokens = self.victim.tokenizer.tokenize(self.texts[index])
@@ -136,7 +137,7 @@ class Campaign:
 
     def _attacked(
         self, index: int, label: int, before: int, tokens: Tokens, space: SearchSpace, engine: TextEngine | None
-    ) -> Asking[AttackResult]:
+    ) -> Attacking:
         text = self.texts[index]
 
         def result(status: str, after: int, perturbed: str, swaps: tuple[Swap, ...], queries: int) -> AttackResult:
@@ -155,7 +156,7 @@ class Campaign:
         if found is None:
             return result(FAILED, label, text, (), scorer.queries)
         swaps = tuple(Swap(place, tokens.words[place], word) for place, word in sorted(space.changes(found).items()))
-        perturbed, after = checked(self.victim, tokens, swaps, label, self.table, self.name)
+        perturbed, after = yield from checked(self.victim.tokenizer, tokens, swaps, label, self.table, self.name)
         return result(SUCCESS, after, perturbed, swaps, scorer.queries)
 
 

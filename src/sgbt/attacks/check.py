@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Generator
+from dataclasses import dataclass
 
 from sgbt.attacks.result import Swap
-from sgbt.attacks.victim import Victim
-from sgbt.data.tokenizer import Tokens
+from sgbt.data.tokenizer import Tokenizer, Tokens
 from sgbt.lexicon import SubstitutionTable
 
 
@@ -14,16 +14,23 @@ class AttackBugError(AssertionError):
     """An attack returned what is not an adversarial example: a bug in sgbt, never a condition of the input."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text to be shown to the victim itself; the answer is the label that it gives."""
+
+    text: str
+
+
 def checked(
-    victim: Victim, tokens: Tokens, swaps: tuple[Swap, ...], label: int, table: SubstitutionTable, name: str
-) -> tuple[str, int]:
+    tokenizer: Tokenizer, tokens: Tokens, swaps: tuple[Swap, ...], label: int, table: SubstitutionTable, name: str
+) -> Generator[Shown, int, tuple[str, int]]:
     """The adversarial text and its new label, after all that makes it one was seen to hold.
 
     The text is written back, tokenised afresh, compared word by word with the allowed set, and shown to the victim
-    itself, not to the engine that found it.
+    itself, not to the engine that found it; texts of several attacks are shown together.
     """
     text = tokens.replace({swap.position: swap.new for swap in swaps})
-    words = victim.tokenizer.words(text)
+    words = tokenizer.words(text)
     if len(words) != len(tokens):
         raise AttackBugError(f"{name}: {len(tokens)} words became {len(words)}")
     changed = {place for place, word in enumerate(words) if word != tokens.words[place]}
@@ -32,7 +39,7 @@ def checked(
             raise AttackBugError(f"{name}: {tokens.words[place]!r} -> {words[place]!r} is not allowed")
     if changed != {swap.position for swap in swaps}:
         raise AttackBugError(f"{name}: the swaps told are not the words that changed")
-    after = int(np.argmax(victim.probabilities([text])[0]))
+    after = yield Shown(text)
     if after == label:
         raise AttackBugError(f"{name}: the label did not change")
     return text, after

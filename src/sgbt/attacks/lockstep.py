@@ -8,47 +8,49 @@ company, so neither do results.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from sgbt.attacks.engine import Neighbourhood, Question, TextEngine
-from sgbt.attacks.scorer import Asking
+from sgbt.attacks.check import Shown
+from sgbt.attacks.engine import Question, TextEngine
+from sgbt.attacks.result import AttackResult
 from sgbt.attacks.victim import Victim
 
-T = TypeVar("T")
+Attacking = Generator[Question | Shown, Any, AttackResult]
+"""The attack on one text: it asks its engine, shows what it found to the victim, and comes to a result."""
 
 
 @dataclass(slots=True, eq=False)
-class Search(Generic[T]):
-    """A search, the engine that answers it (None: it asks nothing), the seconds that it has taken, the question that it
+class Search:
+    """An attack on one text, the engine that answers it (None: it asks nothing), the seconds that it has taken, what it
     waits with, and its result when there is one.
     """
 
-    asking: Asking[T]
+    asking: Attacking
     engine: TextEngine | None
     seconds: float = 0.0
-    question: Question | None = None
-    results: list[T] = field(default_factory=list)
+    question: Question | Shown | None = None
+    result: AttackResult | None = None
 
-    def go_on(self, answer: Neighbourhood | None) -> None:
+    def go_on(self, answer: Any) -> None:
         """Hand over an answer, None at the start; then there is a question or a result."""
         began = time.perf_counter()
         try:
-            self.question = next(self.asking) if answer is None else self.asking.send(answer)
+            self.question = self.asking.send(answer)
         except StopIteration as ended:
-            self.results.append(ended.value)
+            self.result = ended.value
         self.seconds += time.perf_counter() - began
 
 
-def in_step(victim: Victim, searches: Iterator[Search[T]], *, together: int) -> Iterator[Search[T]]:
-    """Searches as they end, each with its result; up to `together` are under way at once.
-
-    Time spent on common answers is shared out by the number of texts asked about.
-    """
-    running: list[Search[T]] = []
+def in_step(victim: Victim, searches: Iterator[Search], *, together: int) -> Iterator[Search]:
+    """Searches as they end, each with its result; up to `together` are under way at once."""
+    running: list[Search] = []
     while True:
-        answers: list[Neighbourhood | None] = list(_answers(victim, running))
+        asking = [search for search in running if isinstance(search.question, Question)]
+        showing = [search for search in running if isinstance(search.question, Shown)]
+        answers = [*_answered(victim, asking), *_labelled(victim, showing)]
+        running = [*asking, *showing]
         while len(running) < together and (search := next(searches, None)) is not None:
             running.append(search)
             answers.append(None)
@@ -56,17 +58,31 @@ def in_step(victim: Victim, searches: Iterator[Search[T]], *, together: int) -> 
             return
         for search, answer in zip(running, answers, strict=True):
             search.go_on(answer)
-        yield from (search for search in running if search.results)
-        running = [search for search in running if not search.results]
+        yield from (search for search in running if search.result is not None)
+        running = [search for search in running if search.result is None]
 
 
-def _answers(victim: Victim, running: list[Search[T]]) -> list[Neighbourhood]:
-    if not running:
+def _answered(victim: Victim, searches: Sequence[Search]) -> list[Any]:
+    """Answers to questions; the time is shared out by the number of texts asked about."""
+    if not searches:
         return []
     began = time.perf_counter()
-    questions = [search.question for search in running if search.question is not None]
-    found = victim.answers([search.engine for search in running], questions)
+    questions = [search.question for search in searches if isinstance(search.question, Question)]
+    found = victim.answers([search.engine for search in searches], questions)
     each = (time.perf_counter() - began) / max(sum(map(len, questions)), 1)
-    for search, question in zip(running, questions, strict=True):
+    for search, question in zip(searches, questions, strict=True):
         search.seconds += each * len(question)
-    return found
+    return list(found)
+
+
+def _labelled(victim: Victim, searches: Sequence[Search]) -> list[Any]:
+    """What the victim itself says of the texts that were found."""
+    if not searches:
+        return []
+    began = time.perf_counter()
+    texts = [search.question.text for search in searches if isinstance(search.question, Shown)]
+    labels = victim.probabilities(texts).argmax(axis=1).tolist()
+    each = (time.perf_counter() - began) / len(searches)
+    for search in searches:
+        search.seconds += each
+    return list(labels)
