@@ -1,0 +1,45 @@
+"""Published figures follow from committed rows: every table of results/, and the one that the README shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sgbt.evaluate import read_records
+from sgbt.report.build import report_of_folder
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = sorted(path.parent for path in (ROOT / "results").glob("*/records.jsonl"))
+METRICS = ("clean_accuracy", "clean_total", "certified_accuracy", "certified_total")
+
+
+def test_there_are_results() -> None:
+    assert FOLDERS
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_tables_follow_from_rows(folder: Path) -> None:
+    made = report_of_folder(folder)
+    for suffix in (".md", ".csv"):
+        assert made.text(suffix) == (folder / f"report{suffix}").read_text(encoding="utf-8"), suffix
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_no_certified_text_was_broken_and_counts_agree(folder: Path) -> None:
+    for record in read_records(folder / "records.jsonl"):
+        metrics = record.metrics
+        assert set(METRICS) <= set(metrics), record
+        assert metrics["clean_accuracy"] == metrics["clean_count"] / metrics["clean_total"]
+        assert metrics["certified_accuracy"] == metrics["certified_count"] / metrics["certified_total"]
+        for attack in metrics["attacks"].values():
+            assert attack["robust_accuracy"] == attack["robust_count"] / attack["robust_total"]
+            assert attack["robust_count"] >= attack["certified_texts_attacked"]
+
+
+def test_every_line_of_the_readmes_table_is_one_of_a_report() -> None:
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Results", 1)[1].split("\n## ", 1)[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    assert len(lines) > 2
+    known = {line for folder in FOLDERS for line in (folder / "report.md").read_text(encoding="utf-8").splitlines()}
+    assert set(lines) <= known
