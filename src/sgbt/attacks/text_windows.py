@@ -53,13 +53,16 @@ class TextWindows:
         new, swaps = self._network.words.rows(question.new), question.swaps
         pairs, group_of = np.unique(swaps.owners * self._length + swaps.positions, return_inverse=True)
         if not len(swaps):
-            texts, changed = self._pooled(states, words), self._values[:0]
+            texts, changed = self._logits(self._pooled(states, words)), self._logits(self._values[:0])
         elif len(pairs) <= FEW * len(states):
-            texts, changed = self._few(states, words, pairs, group_of, swaps.choices, new)
+            found = self._few(states, words, pairs, group_of, swaps.choices, new)
+            texts, changed = (self._logits(pooled) for pooled in found)
         else:
             texts, changed = self._many(states, words, swaps.owners, swaps.positions, swaps.choices, new)
-        logits = self._network.logits
-        return Neighbourhood(logits(texts, self._counts), logits(changed, self._counts))
+        return Neighbourhood(texts, changed)
+
+    def _logits(self, pooled: Array) -> Array:
+        return self._network.logits(pooled, self._counts)
 
     @cached_property
     def _ranked(self) -> RankedWindows:
@@ -165,10 +168,9 @@ class TextWindows:
     def _many(
         self, states: Array, words: Array, owners: Array, positions: Array, choices: Array, new: Array
     ) -> tuple[Array, Array]:
-        """Pooled values of texts and of swaps, text by text."""
-        texts, changed = (
-            np.empty((count, self._values.shape[1]), self._values.dtype) for count in (len(words), len(new))
-        )
+        """Logits of texts and of swaps, text by text."""
+        texts = np.empty((len(words), self._values.shape[1]), self._values.dtype)
+        changed = []
         rows_of = dict(_runs(owners))
         for owner, touched in enumerate(self._touched(states)):
             windows, starts = self._windows, np.flatnonzero(touched)
@@ -180,8 +182,8 @@ class TextWindows:
             if (rows := rows_of.get(owner)) is not None:
                 at, which = np.unique(positions[rows], return_inverse=True)
                 fresh = self._fresh(words[owner], windows, touched, at, which, choices[rows], new[rows])
-                changed[rows] = self._join(fresh, self._elsewhere(values, at)[which], out=fresh)
-        return texts, changed
+                changed.append(self._logits(self._join(fresh, self._elsewhere(values, at)[which], out=fresh)))
+        return self._logits(texts), np.concatenate(changed)
 
     def _fresh(
         self, words: Array, windows: Array, touched: Array, at: Array, which: Array, choices: Array, new: Array
@@ -196,7 +198,8 @@ class TextWindows:
         wanted = np.flatnonzero(~(original & self._is_kept[kept]))
         result = self._kept[kept]
         if len(wanted):
-            result[wanted] = self._with_words(words, windows, at, which[wanted], new[wanted])
+            needed, places = np.unique(which[wanted], return_inverse=True)
+            result[wanted] = self._with_words(words, windows, at[needed], places, new[wanted])
             remembered = wanted[original[wanted]]
             self._kept[kept[remembered]] = result[remembered]
             self._is_kept[kept[remembered]] = True
