@@ -51,7 +51,7 @@ PEERS = {
 VICTIMS = ("plain", "sgbt")
 ROBUST_METHODS = {
     "as in OpenAttack": ("pwws", "genetic:openattack", "pso:openattack"),
-    "as in the papers": ("pwws", "genetic", "pso:quick"),
+    "as published": ("pwws", "genetic", "pso"),
 }
 
 

@@ -42,6 +42,9 @@ class TextWindows:
         self._join = np.add if network.mean else np.maximum
         self._windows = self._windows_of(self._filled(original[None])[0], np.arange(self._length))
         self._values = network.pooled_values(self._windows)
+        # by position and choice: what a swap in the original text makes of the windows around it (memory on demand)
+        self._kept = np.empty((self._length * choices, self._values.shape[1]), self._values.dtype)
+        self._is_kept = np.zeros(len(self._kept), bool)
         self._pool = WindowPool(np.full(self._values.shape[1], network.nothing, self._values.dtype))
 
     def answer(self, question: IdQuestion) -> Neighbourhood:
@@ -50,13 +53,16 @@ class TextWindows:
         new, swaps = self._network.words.rows(question.new), question.swaps
         pairs, group_of = np.unique(swaps.owners * self._length + swaps.positions, return_inverse=True)
         if not len(swaps):
-            texts, changed = self._pooled(states, words), self._values[:0]
+            texts, changed = self._logits(self._pooled(states, words)), self._logits(self._values[:0])
         elif len(pairs) <= FEW * len(states):
-            texts, changed = self._few(states, words, pairs, group_of, swaps.choices, new)
+            found = self._few(states, words, pairs, group_of, swaps.choices, new)
+            texts, changed = (self._logits(pooled) for pooled in found)
         else:
-            texts, changed = self._many(states, words, swaps.owners, swaps.positions, new)
-        logits = self._network.logits
-        return Neighbourhood(logits(texts, self._counts), logits(changed, self._counts))
+            texts, changed = self._many(states, words, swaps.owners, swaps.positions, swaps.choices, new)
+        return Neighbourhood(texts, changed)
+
+    def _logits(self, pooled: Array) -> Array:
+        return self._network.logits(pooled, self._counts)
 
     @cached_property
     def _ranked(self) -> RankedWindows:
@@ -159,11 +165,12 @@ class TextWindows:
         rows[real] = self._rows(contents[0][real], contents[1][real], starts.reshape(-1)[real])
         return rows.reshape(starts.shape)
 
-    def _many(self, states: Array, words: Array, owners: Array, positions: Array, new: Array) -> tuple[Array, Array]:
-        """Pooled values of texts and of swaps, text by text."""
-        texts, changed = (
-            np.empty((count, self._values.shape[1]), self._values.dtype) for count in (len(words), len(new))
-        )
+    def _many(
+        self, states: Array, words: Array, owners: Array, positions: Array, choices: Array, new: Array
+    ) -> tuple[Array, Array]:
+        """Logits of texts and of swaps, text by text."""
+        texts = np.empty((len(words), self._values.shape[1]), self._values.dtype)
+        changed = []
         rows_of = dict(_runs(owners))
         for owner, touched in enumerate(self._touched(states)):
             windows, starts = self._windows, np.flatnonzero(touched)
@@ -173,20 +180,40 @@ class TextWindows:
             values = self._network.pooled_values(windows)
             texts[owner] = self._join.reduce(values, axis=0)
             if (rows := rows_of.get(owner)) is not None:
-                changed[rows] = self._swapped(words[owner], windows, values, positions[rows], new[rows])
-        return texts, changed
+                at, which = np.unique(positions[rows], return_inverse=True)
+                fresh = self._fresh(words[owner], windows, touched, at, which, choices[rows], new[rows])
+                changed.append(self._logits(self._join(fresh, self._elsewhere(values, at)[which], out=fresh)))
+        return self._logits(texts), np.concatenate(changed)
 
-    def _swapped(self, words: Array, windows: Array, values: Array, positions: Array, new: Array) -> Array:
-        """Pooled values [swaps, filters] of one-word changes of a text: its windows without a word, plus another."""
+    def _fresh(
+        self, words: Array, windows: Array, touched: Array, at: Array, which: Array, choices: Array, new: Array
+    ) -> Array:
+        """Pooled values [swaps, filters] of the windows that hold a changed word, at the positions `at[which]`.
+
+        Where all of them are else as in the original text, they are remembered.
+        """
+        before = np.concatenate([[0], np.cumsum(touched)])
+        original = (before[at + 1] == before[(at - self._widest + 1).clip(min=0)])[which]
+        kept = at[which] * self._choices + choices + 1
+        wanted = np.flatnonzero(~(original & self._is_kept[kept]))
+        result = self._kept[kept]
+        if len(wanted):
+            needed, places = np.unique(which[wanted], return_inverse=True)
+            result[wanted] = self._with_words(words, windows, at[needed], places, new[wanted])
+            remembered = wanted[original[wanted]]
+            self._kept[kept[remembered]] = result[remembered]
+            self._is_kept[kept[remembered]] = True
+        return result
+
+    def _with_words(self, words: Array, windows: Array, at: Array, which: Array, new: Array) -> Array:
+        """The same from a text's windows: each without a word, plus another."""
         network, table = self._network, self._network.words.tables[0]
-        at, which = np.unique(positions, return_inverse=True)
-        elsewhere = self._elsewhere(values, at)
         before = np.full((self._widest, windows.shape[1]), -np.inf, windows.dtype)
         framed = np.concatenate([before, windows])  # so that a window may start before the text: it does not exist
         without = -table[words[at]]
         for offset, (own, columns) in enumerate(zip(network.at, network.columns, strict=True)):
             without[:, own] += framed[self._widest + at - offset, :columns]
-        pooled = elsewhere[which]
+        pooled = np.full((len(new), windows.shape[1]), network.nothing, windows.dtype)
         for start in range(0, len(new), BLOCK):
             rows = slice(start, start + BLOCK)
             fresh = without[which[rows]]
