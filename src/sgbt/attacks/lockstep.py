@@ -10,12 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sgbt.attacks.check import Shown
 from sgbt.attacks.engine import Question, TextEngine
 from sgbt.attacks.result import AttackResult
+from sgbt.attacks.scorer import Asking
 from sgbt.attacks.victim import Victim
+
+R = TypeVar("R")
 
 Attacking = Generator[Question | Shown, Any, AttackResult]
 """The attack on one text: it asks its engine, shows what it found to the victim, and comes to a result."""
@@ -86,3 +89,15 @@ def _labelled(victim: Victim, searches: Sequence[Search]) -> list[Any]:
     for search in searches:
         search.seconds += each
     return list(labels)
+
+
+def searched_alone(victim: Victim, engine: TextEngine, asking: Asking[R]) -> R:
+    """The result of one search by itself."""
+    try:
+        question = next(asking)
+        while True:
+            (answer,) = victim.answers([engine], [question])
+            question = asking.send(answer)
+    except StopIteration as ended:
+        result: R = ended.value
+        return result

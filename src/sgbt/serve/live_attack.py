@@ -10,7 +10,7 @@ from typing import Any
 
 from sgbt.attacks import BLACK_BOX, AttackResult, Ensemble, Greedy, attack
 from sgbt.attacks.greedy import Step
-from sgbt.attacks.lockstep import Search, in_step
+from sgbt.attacks.lockstep import searched_alone
 from sgbt.attacks.method import Limited
 from sgbt.attacks.result import FAILED, SUCCESS
 from sgbt.attacks.scorer import Scorer
@@ -77,8 +77,7 @@ def _watched(prepared: Prepared, text: str, proof: Certificate, greedy: Greedy, 
             }
         )
 
-    for _ in in_step(victim, iter([Search(greedy.watched(scorer, tell), engine)]), together=1):
-        pass
+    searched_alone(victim, engine, greedy.watched(scorer, tell))
     return scorer.queries
 
 
