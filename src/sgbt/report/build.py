@@ -110,7 +110,7 @@ def _about(records: Sequence[RunRecord]) -> str:
     commits = ", ".join(dict.fromkeys(record.commit[:12] for record in records if record.commit))
     return (
         f"{len(records)} runs of sgbt{f' at {commits}' if commits else ''}. With every row goes the command that makes "
-        "its figures; `sgbt report` makes this report again, bit for bit, from the rows of the benchmark."
+        "its figures; sgbt report makes this report again, bit for bit, from the rows of the benchmark."
     )
 
 
