@@ -125,7 +125,9 @@ def exclusive(lock: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def claim(lock: Path) -> Iterator[None]:
+def claim(
+    lock: Path, *, wanted: str = "a folder that no other process is writing to", kind: type[SgbtError] = SgbtError
+) -> Iterator[None]:
     """Hold `lock` while the block runs, or say at once that another process does: its work would be spoiled by ours."""
     make_folder(lock.parent)
     with writing_errors(lock):
@@ -134,8 +136,8 @@ def claim(lock: Path) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as problem:
-            raise SgbtError(
-                wanted="a folder that no other process is writing to",
+            raise kind(
+                wanted=wanted,
                 got="one in use",
                 where=str(lock.parent),
                 remedy="wait for it, or choose another --out",

@@ -65,18 +65,8 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
             outcomes[method] = packed([result.status == FAILED for result in results])
             attacked += results
     return RunRecord(
-        grid=run.grid,
-        dataset=run.dataset,
-        model=run.model,
-        objective=run.objective,
-        label=run.label,
-        seed=run.seed,
-        config=run.config,
-        substitutions=run.substitutions,
-        data_hash=run.data_hash,
+        **vars(run),
         commit=str(trained.get("commit", "")),
-        command=run.command,
-        units=run.units,
         metrics=metrics,
         outcomes=outcomes,
         curve=tuple(curve_of(read_log(store.place(done[TRAIN]) / MODEL))),

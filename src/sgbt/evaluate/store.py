@@ -12,15 +12,13 @@ records.jsonl             one line per run, made from the above (`sgbt.evaluate.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.unit import Unit
-from sgbt.files import atomic_write, exclusive, make_folder, writing_errors
+from sgbt.files import atomic_write, claim, exclusive, make_folder, writing_errors
 
 UNIT, RESULT, ERROR, ROWS, TIMES, MODEL = (
     "unit.json", "result.json", "error.json", "rows.jsonl", "times.json", "model",
@@ -74,24 +72,9 @@ class Store:
         """Only one process works on a unit at a time; a second one waits, and finds it finished."""
         return exclusive(self.place(unit.key) / ".lock")
 
-    @contextlib.contextmanager
-    def driven(self) -> Iterator[None]:
+    def driven(self) -> contextlib.AbstractContextManager[None]:
         """Only one benchmark at a time hands out work from this folder."""
-        make_folder(self.folder)
-        lock = self.folder / ".lock"
-        with writing_errors(lock):
-            stream = lock.open("w")
-        with stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as problem:
-                raise EvaluationError(
-                    wanted="a folder that no other benchmark works in",
-                    got="one in use",
-                    where=str(self.folder),
-                    remedy="wait for it, or choose another --out",
-                ) from problem
-            yield
+        return claim(self.folder / ".lock", wanted="a folder that no other benchmark works in", kind=EvaluationError)
 
     def _json(self, path: Path) -> dict[str, Any] | None:
         try:
