@@ -6,6 +6,7 @@ All tensors have shape (filters, windows), or (filters, 1) when every window has
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -31,14 +32,8 @@ class WindowRanges:
     @staticmethod
     def over_reals(filters: Filters, activation: Activation) -> WindowRanges:
         """The paper's choice: the supremum over every real pre-activation, so over every text."""
-        outputs = filters.weights.shape[0]
-
-        def everywhere(order: int) -> Interval:
-            least, greatest = activation.range_over_reals(order=order)
-            return Interval(*(filters.weights.new_full((outputs, 1), end) for end in (least, greatest)))
-
-        may_win = torch.ones(outputs, 1, dtype=torch.bool, device=filters.weights.device)
-        return WindowRanges(everywhere(1), everywhere(2), may_win, None)
+        weights = filters.weights
+        return _everywhere(weights.shape[0], weights.dtype, weights.device, activation)
 
     @staticmethod
     def over_box(filters: Filters, activation: Activation, windows: Windows, words: Interval) -> WindowRanges:
@@ -60,6 +55,17 @@ class WindowRanges:
             torch.where(self.may_win, derivative.lower, torch.zeros_like(derivative.lower)),
             torch.where(self.may_win, derivative.upper, torch.zeros_like(derivative.upper)),
         )
+
+
+@lru_cache(maxsize=64)
+def _everywhere(outputs: int, dtype: torch.dtype, device: torch.device, activation: Activation) -> WindowRanges:
+    """The ranges over all reals: constants, which a penalty would otherwise make anew in every step."""
+
+    def ranged(order: int) -> Interval:
+        ends = activation.range_over_reals(order=order)
+        return Interval(*(torch.full((outputs, 1), end, dtype=dtype, device=device) for end in ends))
+
+    return WindowRanges(ranged(1), ranged(2), torch.ones(outputs, 1, dtype=torch.bool, device=device), None)
 
 
 def flat_texts(words: Interval, windows: Windows) -> Interval:
