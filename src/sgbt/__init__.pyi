@@ -27,6 +27,7 @@ from sgbt.lexicon import Substitutions as Substitutions
 from sgbt.lexicon import SubstitutionTable as SubstitutionTable
 from sgbt.lexicon import Vocabulary as Vocabulary
 from sgbt.models import BiLSTM as BiLSTM
+from sgbt.models import GramBag as GramBag
 from sgbt.models import LinearBag as LinearBag
 from sgbt.models import TextClassifier as TextClassifier
 from sgbt.models import TextCNN as TextCNN

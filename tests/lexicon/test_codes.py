@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgbt.lexicon import SubstitutionTable, Vocabulary
-from sgbt.lexicon.codes import code_matrix, invariant_codes, synonym_codes
+from sgbt.lexicon.codes import code_matrix, community_codes, synonym_codes
 
 
 def random_world(seed: int) -> tuple[Vocabulary, SubstitutionTable, dict[str, int]]:
@@ -22,40 +22,38 @@ def random_world(seed: int) -> tuple[Vocabulary, SubstitutionTable, dict[str, in
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_invariant_codes_are_the_components_of_brute_force(seed: int) -> None:
+def test_words_that_no_chain_of_substitutions_connects_never_share_a_code(seed: int) -> None:
     vocabulary, table, counts = random_world(seed)
-    codes = invariant_codes(vocabulary, table, counts, frequent=100)
-    apart = {word for word in vocabulary.words if word not in table and counts[word] >= 100}
+    codes = community_codes(vocabulary, table, counts)
     linked = np.eye(len(vocabulary), dtype=bool)
     for word in vocabulary.words:
         for other in table.substitutes(word):
-            if other in vocabulary and other not in apart:
+            if other in vocabulary:
                 linked[vocabulary.id_of(word), vocabulary.id_of(other)] = True
     linked |= linked.T
     for _ in range(len(vocabulary)):
         linked = linked @ linked
     for one in range(2, len(vocabulary)):
         for other in range(2, len(vocabulary)):
-            assert (codes[one] == codes[other]) == linked[one, other]
+            assert codes[one] != codes[other] or linked[one, other]
     assert codes[:2].tolist() == [0, 1]
     assert sorted(set(codes.tolist())) == list(range(codes.max() + 1))
+    assert np.array_equal(codes, community_codes(vocabulary, table, counts))
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_no_chain_of_substitutions_changes_a_code_except_into_a_word_kept_apart(seed: int) -> None:
-    vocabulary, table, counts = random_world(seed)
-    codes = invariant_codes(vocabulary, table, counts, frequent=100)
-    random = np.random.default_rng(seed)
-    for start in vocabulary.words:
-        word = start
-        for _ in range(8):
-            near = [other for other in table.substitutes(word) if other in vocabulary]
-            if not near:
-                break
-            word = str(random.choice(near))
-            if word not in table and counts[word] >= 100:
-                break  # the ambiguous case: a frequent word without substitutes has a code of its own
-            assert codes[vocabulary.id_of(word)] == codes[vocabulary.id_of(start)]
+def test_a_bridge_between_two_groups_of_words_is_cut_and_only_its_ends_are_ambiguous() -> None:
+    near, far = ("good", "fine", "great", "nice"), ("bad", "poor", "weak", "awful")
+    entries = {word: tuple(other for other in group if other != word) for group in (near, far) for word in group}
+    entries["nice"] = (*entries["nice"], "weak")
+    vocabulary, table = Vocabulary((*near, *far, "the")), SubstitutionTable(entries)
+    counts = dict.fromkeys(vocabulary.words, 10)
+    codes = {word: community_codes(vocabulary, table, counts)[vocabulary.id_of(word)] for word in vocabulary.words}
+    assert len({codes[word] for word in near}) == len({codes[word] for word in far}) == 1
+    assert len({codes["good"], codes["bad"], codes["the"]}) == 3
+    sets = {word: {codes[word], *(codes[other] for other in table.substitutes(word))} for word in vocabulary.words}
+    assert [word for word in vocabulary.words if len(sets[word]) > 1] == ["nice"]
+    whole = community_codes(vocabulary, table, counts, resolution=1e-6)
+    assert len({whole[vocabulary.id_of(word)] for word in (*near, *far)}) == 1
 
 
 def test_synonym_encoding_follows_the_published_algorithm() -> None:

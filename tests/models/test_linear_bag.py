@@ -7,7 +7,7 @@ import torch
 
 from sgbt.errors import ModelError
 from sgbt.lexicon import PADDING, UNKNOWN, SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
-from sgbt.lexicon.codes import invariant_codes
+from sgbt.lexicon.codes import community_codes
 from sgbt.models import LinearBag, TextClassifier, bag_worst_case, load_classifier, save_classifier, worst_case_logits
 from sgbt.models.bag_features import FAMILIES, keys_at, places_of
 
@@ -98,7 +98,7 @@ def test_a_table_with_ambiguous_and_unknown_words():
     )
     counts = {"good": 5, "fine": 4, "film": 6, "of": 200, "odd": 3, "the": 300, "movie": 2, "great": 2}
     vocabulary = Vocabulary(("good", "fine", "film", "of", "odd", "the", "movie", "great", "okay"))
-    codes = torch.from_numpy(invariant_codes(vocabulary, table, counts))
+    codes = torch.from_numpy(community_codes(vocabulary, table, counts))
     index = SubstitutionIndex.build(table, vocabulary)
     lines = ("the odd film of rare good", "good fine odd odd good", "rare unheard odd", "the")
     texts = [line.split() for line in lines]

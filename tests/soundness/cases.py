@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
@@ -11,7 +12,8 @@ from torch import Tensor
 
 from sgbt.certify import Question
 from sgbt.lexicon import Substitutions
-from sgbt.models import BiLSTM, BiLSTMConfig, CNNConfig, Model, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models import AnyModel, BiLSTM, BiLSTMConfig, CNNConfig, GramBag, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models.gram_bag import BITS
 
 VOCABULARY = 30
 ACTIVATIONS = ("tanh", "sigmoid", "softplus", "relu", "gelu")
@@ -48,7 +50,20 @@ def random_two_channel(seed: int, *, classes: int) -> TwoChannel:
     return TwoChannel(words, BiLSTM(random_embedding(seed, codes=True), BiLSTMConfig(classes=classes, hidden=4))).eval()
 
 
-def all_models(seed: int) -> Iterator[tuple[str, Model]]:
+def random_grams(seed: int, *, classes: int) -> GramBag:
+    """Weights for a third of all runs of up to three of six codes."""
+    generator = torch.Generator().manual_seed(seed)
+    codes = torch.cat([torch.tensor([0, 1]), torch.randint(2, 7, (VOCABULARY - 2,), generator=generator)])
+    runs = [run for length in (1, 2, 3) for run in itertools.product(range(1, 7), repeat=length)]
+    keys = torch.tensor([sum(code << BITS * place for place, code in enumerate(reversed(run))) for run in runs])
+    model = GramBag(classes=classes, longest=3)
+    model.adopt(codes=codes, keys=keys[torch.rand(len(keys), generator=generator) < 0.35].sort().values)
+    with torch.no_grad():
+        model.weight.copy_(torch.randn(model.weight.shape, generator=generator))
+    return model.eval()
+
+
+def all_models(seed: int) -> Iterator[tuple[str, AnyModel]]:
     """One of every kind, with classes, activation and size of weights varied by the seed."""
     classes, spread, gain = 2 + seed % 3, (0.3, 1.0, 3.0)[seed % 3], (1.0, 2.0, 5.0)[seed // 3 % 3]
     activation = ACTIVATIONS[seed % 5]
@@ -57,6 +72,10 @@ def all_models(seed: int) -> Iterator[tuple[str, Model]]:
     for pooling in ("last", "mean"):
         yield f"bilstm-{pooling}", random_bilstm(seed, classes=classes, pooling=pooling, spread=spread, gain=gain)
     yield "two-channel", random_two_channel(seed, classes=classes)
+    coded = random_embedding(seed, codes=True)
+    yield "coded cnn", TextCNN(coded, CNNConfig(classes=classes, kernel_sizes=(2, 3), filters=5)).eval()
+    yield "coded bilstm", BiLSTM(coded, BiLSTMConfig(classes=classes, hidden=5)).eval()
+    yield "grams", random_grams(seed, classes=classes)
 
 
 def random_question(
@@ -86,5 +105,5 @@ def with_allowed(question: Question, allowed: Tensor) -> Question:
     return replace(question, allowed=allowed, reference=reference)
 
 
-def classes_of(model: Model) -> int:
+def classes_of(model: AnyModel) -> int:
     return classes_of(model.words) if isinstance(model, TwoChannel) else model.config.classes

@@ -20,6 +20,10 @@ CASES = [
     ("cnn", "two-channel", "mean", 2),
     ("linear", "ibp", "", 2),
     ("linear", "ibp", "", 3),
+    ("grams", "ibp", "", 2),
+    ("grams", "ibp", "", 3),
+    ("cnn", "sem", "max", 2),
+    ("bilstm", "sem", "last", 2),
 ]
 
 

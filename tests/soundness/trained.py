@@ -10,8 +10,8 @@ import torch
 from sgbt.data import Split, TextDataset
 from sgbt.embeddings import EmbeddingTable
 from sgbt.lexicon import SubstitutionTable
-from sgbt.models import BiLSTM, LinearBag, TextClassifier, TextCNN
-from sgbt.training import IBP, Certified, Standard, TrainingConfig, train
+from sgbt.models import Bag, BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN
+from sgbt.training import IBP, SEM, Certified, Standard, TrainingConfig, train
 
 CLASSES = 3
 GROUP = 3
@@ -86,14 +86,16 @@ def trained(kind: str, objective: str = "standard", pooling: str = "", classes: 
     """A classifier of some kind; every call with the same options gives the same one."""
     torch.manual_seed(0)
     if kind == "linear":
-        model: TextCNN | BiLSTM | LinearBag = LinearBag(classes=classes, minimum_count=1, frequent=5)
+        model: TextCNN | BiLSTM | Bag = LinearBag(classes=classes, minimum_count=1)
+    elif kind == "grams":
+        model = GramBag(classes=classes, minimum_count=1, resolution=20.0)
     elif kind == "cnn":
         model = TextCNN(
             vectors(), classes=classes, filters=6, kernel_sizes=(2, 3), pooling=pooling or "max", dropout=0.0
         )
     else:
         model = BiLSTM(vectors(), classes=classes, hidden=6, pooling=pooling or "last", dropout=0.0)
-    aims = {"standard": Standard(), "ibp": IBP(), "two-channel": Certified(code_channel=True)}
+    aims = {"standard": Standard(), "ibp": IBP(), "two-channel": Certified(code_channel=True), "sem": SEM()}
     config = TrainingConfig(epochs=6, batch_size=32, learning_rate=1e-2, max_length=8, patience=6)
     run = train(model, dataset(classes), objective=aims[objective], substitutions=table(), seed=0, config=config)
     return run.model

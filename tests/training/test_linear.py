@@ -15,7 +15,7 @@ from sgbt.data import Split, TextDataset
 from sgbt.data.tokenised import RaggedIds
 from sgbt.errors import TrainingError
 from sgbt.lexicon import PADDING, SubstitutionIndex, SubstitutionTable, Vocabulary
-from sgbt.lexicon.codes import invariant_codes
+from sgbt.lexicon.codes import community_codes
 from sgbt.models import LinearBag, load_classifier, worst_case_logits
 from sgbt.models.bag_features import FAMILIES
 from sgbt.training import GBM, IBP, PRESETS, SEM, Certified, Standard, train
@@ -173,7 +173,7 @@ def test_weights_spread_to_substitutes_and_nowhere_else():
 def test_a_run_learns_and_certifies(classes, features):
     data = reviews(classes=classes)
     run = train(
-        LinearBag(classes=classes, features=features, minimum_count=1, frequent=10),
+        LinearBag(classes=classes, features=features, minimum_count=1),
         data,
         objective=IBP(kappa=1.0),
         substitutions=TABLE,
@@ -275,7 +275,7 @@ def test_substitutes_are_counted_as_features():
     examples = Examples(RaggedIds(rows, np.array([0, 2, 4, 6])), np.zeros(3, np.int64), len(vocabulary), index)
     model = LinearBag(features=("after",), minimum_count=3)
     fit_features(model, Corpus(vocabulary, {}, table), examples)
-    codes = torch.from_numpy(invariant_codes(vocabulary, table, {}))
+    codes = torch.from_numpy(community_codes(vocabulary, table, {}))
     assert torch.equal(model.codes, codes)
     fine, film = vocabulary.id_of("fine"), vocabulary.id_of("film")
     listed = model.features(torch.tensor([fine]), torch.tensor([0]), codes[[film]])

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sgbt.bounds.ibp import Pair, worst_logits
 from sgbt.certify.adjoints import Adjoints, clean_adjoints, interval_adjoints
+from sgbt.certify.encoded import encoded_margins
 from sgbt.certify.lstm_boxes import Steps, lstm_boxes, shrunk_boxes
 from sgbt.certify.lstm_planes import carried_planes
 from sgbt.certify.question import Question
@@ -137,6 +138,10 @@ class BiLSTMReading:
         tight.__dict__["references"] = [tight.steps if reference is None else reference, *self.references[1:]]
         return [*tight.interval(), *tight.taylor(), *tight.fitted()]
 
+    def exact(self) -> list[SeparableBound]:
+        """Tier exact, for a model that reads codes: the least margins themselves, by trying all readings."""
+        return [SeparableBound.flat(self.question, encoded_margins(self.model, self.question))]
+
 
 def _least(adjoint: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """The least of the sum of adjoint . r over r in [low, high]: [texts, rivals]."""
@@ -152,4 +157,5 @@ BILSTM_TIERS: dict[str, Callable[[BiLSTMReading], list[SeparableBound]]] = {
     "sgbt-taylor": BiLSTMReading.taylor,
     "crown": BiLSTMReading.fitted,
     "full": BiLSTMReading.full,
+    "exact": BiLSTMReading.exact,
 }

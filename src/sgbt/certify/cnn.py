@@ -12,6 +12,7 @@ from torch import Tensor
 from sgbt.bounds import ACTIVATIONS, Activation
 from sgbt.bounds.ibp import worst_logits
 from sgbt.certify.chain import chain_margins
+from sgbt.certify.encoded import encoded_margins
 from sgbt.certify.feature_lines import FeatureLines, PeakLine, Peaks, mean_lines, reference_lines
 from sgbt.certify.lines import Box, Relaxation, curvature_lines, slope_range, tangent_lines
 from sgbt.certify.question import Question
@@ -201,8 +202,13 @@ class CNNReading:
         return self.through_peaks(*menu)
 
     def exact(self) -> list[SeparableBound]:
-        """Tier exact, for mean pooling: the least margins themselves, by dynamic programming."""
-        return [SeparableBound.flat(self.question, chain_margins(self.model, self.windows))]
+        """Tier exact: the least margins themselves, by trying all readings of codes, or by dynamic programming."""
+        found = []
+        if self.model.embedding.codes is not None:
+            found.append(encoded_margins(self.model, self.question))
+        if self.model.config.pooling == "mean":
+            found.append(chain_margins(self.model, self.windows))
+        return [SeparableBound.flat(self.question, margins) for margins in found]
 
 
 CNN_TIERS: dict[str, Callable[[CNNReading], list[SeparableBound]]] = {

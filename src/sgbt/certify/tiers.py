@@ -18,14 +18,16 @@ from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
-from sgbt.models import AnyModel, BiLSTM, LinearBag, TextCNN, TwoChannel, worst_case_logits
+from sgbt.models import AnyModel, BiLSTM, GramBag, LinearBag, TextCNN, TwoChannel, worst_case_logits
 from sgbt.models.bag_worst_case import worst_by_word
+from sgbt.models.gram_worst_case import gram_worst_by_word
 
 TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown", "full", "exact")
 """Every tier there is, in the order in which they are tried.
 
 Two exist only where they add something: `full` for BiLSTMs (the boxes of a TextCNN's windows are exact already), and
-`exact` for mean-pooled TextCNNs (`chain`). Where a tier does not exist it is not tried.
+`exact` for mean-pooled TextCNNs (`chain`) and for whatever reads codes (`encoded`). Where a tier does not exist it is
+not tried.
 """
 
 DEFAULT_TIERS = tuple(tier for tier in TIERS if tier != "full")
@@ -47,8 +49,12 @@ class OtherReading:
         ask = self.question
         worst = worst_case_logits(self.model, ask.ids, ask.allowed, ask.mask, ask.labels, epsilon=ask.scale)
         found = [SeparableBound.flat(ask, -worst.gather(1, ask.rivals))]
-        if isinstance(self.model, LinearBag) and ask.scale == 1.0:
-            words = worst_by_word(self.model, ask.ids, ask.allowed, ask.mask, ask.labels)
+        if isinstance(self.model, LinearBag | GramBag) and ask.scale == 1.0:
+            asked = (ask.ids, ask.allowed, ask.mask, ask.labels)
+            if isinstance(self.model, LinearBag):
+                words = worst_by_word(self.model, *asked)
+            else:
+                words = gram_worst_by_word(self.model, *asked, changed=ask.budget)
             swaps = ask.swaps
             gains = words.gains[swaps.text, swaps.place, swaps.slot].gather(1, ask.rivals[swaps.text])
             found.append(SeparableBound(ask, -words.fixed.gather(1, ask.rivals), -gains))
@@ -115,7 +121,12 @@ def check_tiers(tiers: Sequence[str]) -> tuple[str, ...]:
 def _has(tier: str, reading: Reading) -> bool:
     if tier == "full":
         return isinstance(reading, BiLSTMReading)
-    return tier != "exact" or (isinstance(reading, CNNReading) and reading.model.config.pooling == "mean")
+    if tier != "exact":
+        return True
+    if isinstance(reading, OtherReading):
+        return False
+    pooled_by_mean = isinstance(reading, CNNReading) and reading.model.config.pooling == "mean"
+    return pooled_by_mean or reading.model.embedding.codes is not None
 
 
 def _menu(tier: str, reading: Reading) -> list[SeparableBound]:

@@ -19,7 +19,7 @@ from sgbt.cli.training_view import TrainingView
 from sgbt.data import Split, TextDataset
 from sgbt.errors import TrainingError, did_you_mean
 from sgbt.files import atomic_write
-from sgbt.models import MODELS, BiLSTM, LinearBag, TextClassifier, TextCNN
+from sgbt.models import MODELS, Bag, BiLSTM, TextClassifier, TextCNN
 from sgbt.training import OBJECTIVES, Objective, TrainingConfig, preset_for, preset_named, train
 from sgbt.training.config import read_toml, with_options
 from sgbt.training.listener import Listeners
@@ -79,8 +79,8 @@ def train_(
     )
     read_vectors = cache(partial(opt.vectors_of, vectors, data_home=data_home))
     kind, given = MODELS[model], _model_options(model, tables)
-    network: TextCNN | BiLSTM | LinearBag
-    if issubclass(kind, LinearBag):  # it needs no vectors
+    network: TextCNN | BiLSTM | Bag
+    if issubclass(kind, Bag):  # it needs no vectors
         network = kind(classes=dataset.classes, **given)
     else:
         network = kind(read_vectors(), classes=dataset.classes, **given)

@@ -27,7 +27,7 @@ from sgbt.evaluate.grid import Cell, Grid
 from sgbt.evaluate.materials import Materials, sample_rows
 from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit, cell_units, training_config
-from sgbt.models import MODELS, LinearBag, TextClassifier
+from sgbt.models import MODELS, Bag, TextClassifier
 from sgbt.models.folder import weights_of
 from sgbt.training import OBJECTIVES, train
 from sgbt.training.train import adopt_vocabulary
@@ -181,7 +181,7 @@ def _train_briefly(cell: Cell, spec: dict[str, Any], materials: Materials) -> _T
     config = replace(training_config(cell), epochs=1)
     kind = MODELS[cell.model]
     options = kind.Options(**spec["model_options"])
-    model = kind(options) if issubclass(kind, LinearBag) else kind(materials.vectors(cell.vectors), options)  # type: ignore[arg-type]
+    model = kind(options) if issubclass(kind, Bag) else kind(materials.vectors(cell.vectors), options)  # type: ignore[arg-type]
     vocabulary = adopt_vocabulary(copy.copy(model), None, dataset.train.tokenised().counts(), table, config)
     few = TextDataset(
         dataset.name, dataset.label_names, _taken(dataset.train, STEPS * config.batch_size, seed=1),
@@ -227,7 +227,7 @@ def _unbreakable(classifier: TextClassifier) -> TextClassifier:
     parts: Sequence[Any] = getattr(model, "parts", (model,))
     with torch.no_grad():
         for part in parts:
-            (part.bias if isinstance(part, LinearBag) else part.head.bias)[0] += 1e3
+            (part.bias if isinstance(part, Bag) else part.head.bias)[0] += 1e3
     return replace(classifier, model=model)
 
 

@@ -16,7 +16,7 @@ from sgbt.certify.tiers import check_tiers
 from sgbt.errors import EvaluationError, SgbtError
 from sgbt.evaluate.grid import DataSource, Grid, Method, Rule
 from sgbt.evaluate.table_reader import TableReader
-from sgbt.models import MODELS, LinearBag
+from sgbt.models import MODELS, Bag
 from sgbt.training import OBJECTIVES
 from sgbt.training.config import TrainingConfig, with_options
 from sgbt.training.linear import bag_objective
@@ -204,7 +204,7 @@ def _try_options(grid: Grid, where: str) -> None:
             with_options(TrainingConfig(), dict(cell.training), "training")
             with_options(MODELS[cell.model].Options(), dict(cell.model_options), "model")
             objective = with_options(OBJECTIVES[cell.method.objective](), dict(cell.objective_options), "objective")
-            if cell.model == LinearBag.kind:
+            if issubclass(MODELS[cell.model], Bag):
                 bag_objective(objective)  # refuses what a linear model cannot be trained with
         except SgbtError as problem:
             raise EvaluationError(

@@ -16,7 +16,7 @@ from sgbt.attacks import method_named
 from sgbt.evaluate.code_version import code_version
 from sgbt.evaluate.grid import Cell
 from sgbt.evaluate.materials import Materials
-from sgbt.models import MODELS
+from sgbt.models import MODELS, Bag
 from sgbt.training import OBJECTIVES, TrainingConfig, preset_for
 from sgbt.training.config import with_options
 
@@ -123,7 +123,7 @@ def training_unit(cell: Cell, materials: Materials) -> Unit:
         objective_options=_plain(asdict(objective)),
         training=_plain(training),
         seed=cell.seed,
-        vectors=None if cell.model == "linear" else materials.vectors_hash(cell.vectors),
+        vectors=None if issubclass(MODELS[cell.model], Bag) else materials.vectors_hash(cell.vectors),
         table=materials.table(cell.substitutions, cell.vectors).hash,
     )
 

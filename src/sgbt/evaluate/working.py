@@ -24,7 +24,7 @@ from sgbt.evaluate.materials import Materials, sample_rows
 from sgbt.evaluate.store import MODEL, ROWS, TIMES, Store
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit
 from sgbt.files import atomic_write
-from sgbt.models import MODELS, LinearBag, TextClassifier, load_classifier
+from sgbt.models import MODELS, Bag, TextClassifier, load_classifier
 from sgbt.training import OBJECTIVES, TrainingConfig, train
 from sgbt.training.checkpoint import FILE as CHECKPOINT
 from sgbt.version import __version__
@@ -120,7 +120,7 @@ def _train(at: Workplace) -> dict[str, Any]:
     table = at.materials.table(means["substitutions"], means["vectors"])
     kind = MODELS[spec["model"]]
     options = kind.Options(**spec["model_options"])
-    model = kind(options) if issubclass(kind, LinearBag) else kind(at.materials.vectors(means["vectors"]), options)  # type: ignore[arg-type]
+    model = kind(options) if issubclass(kind, Bag) else kind(at.materials.vectors(means["vectors"]), options)  # type: ignore[arg-type]
     clock = EpochClock(at.folder / TIMES, at.tell, spec["training"]["epochs"])
     run = train(
         model,

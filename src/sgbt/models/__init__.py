@@ -1,26 +1,30 @@
-"""Plain torch modules that respect padding masks: LinearBag, TextCNN and BiLSTM, their worst cases, their folders."""
+"""Plain torch modules that respect padding masks: networks and linear models, their worst cases, their folders."""
 
 from sgbt.models.bilstm import BiLSTM, BiLSTMConfig
-from sgbt.models.blueprint import AnyModel, Model
+from sgbt.models.blueprint import AnyModel, Bag, Model
 from sgbt.models.classifier import Predictions, TextClassifier
 from sgbt.models.cnn import CNNConfig, TextCNN
 from sgbt.models.embedding import WordEmbedding
 from sgbt.models.folder import load_classifier, save_classifier, weights_hash
+from sgbt.models.gram_bag import GramBag, GramBagConfig
 from sgbt.models.linear_bag import LinearBag, LinearBagConfig
 from sgbt.models.two_channel import TwoChannel
 from sgbt.models.worst_case import feature_box, worst_case_logits
 
-MODELS: dict[str, type[TextCNN] | type[BiLSTM] | type[LinearBag]] = {
-    kind.kind: kind for kind in (TextCNN, BiLSTM, LinearBag)
+MODELS: dict[str, type[TextCNN] | type[BiLSTM] | type[LinearBag] | type[GramBag]] = {
+    kind.kind: kind for kind in (TextCNN, BiLSTM, LinearBag, GramBag)
 }
 """Every kind of model by its name on the command line."""
 
 __all__ = [
     "MODELS",
     "AnyModel",
+    "Bag",
     "BiLSTM",
     "BiLSTMConfig",
     "CNNConfig",
+    "GramBag",
+    "GramBagConfig",
     "LinearBag",
     "LinearBagConfig",
     "Model",

@@ -11,13 +11,17 @@ from sgbt.errors import ModelError
 from sgbt.models.bilstm import BiLSTM, BiLSTMConfig
 from sgbt.models.cnn import CNNConfig, TextCNN
 from sgbt.models.embedding import WordEmbedding
+from sgbt.models.gram_bag import GramBag, GramBagConfig
 from sgbt.models.linear_bag import LinearBag, LinearBagConfig
 from sgbt.models.two_channel import TwoChannel
 
 Model = TextCNN | BiLSTM | TwoChannel
 """The networks over word vectors, which every objective can train."""
 
-AnyModel = Model | LinearBag
+Bag = LinearBag | GramBag
+"""The linear models, which need no word vectors and have a worst case of their own."""
+
+AnyModel = Model | Bag
 """Whatever a folder can hold, and predict and certify with."""
 
 
@@ -25,7 +29,7 @@ def blueprint(model: AnyModel) -> dict[str, Any]:
     """The kind of a model, its options and the sizes of its embedding, as JSON values."""
     if isinstance(model, TwoChannel):
         return {"kind": model.kind, "words": blueprint(model.words), "codes": blueprint(model.codes)}
-    if isinstance(model, LinearBag):
+    if isinstance(model, Bag):
         sizes = {"words": len(model.codes), "keys": len(model.keys)}
         return {"kind": model.kind, **sizes, "options": asdict(model.config)}
     rows, width = model.embedding.weight.shape
@@ -38,10 +42,10 @@ def build(plan: dict[str, Any]) -> AnyModel:
     try:
         if plan["kind"] == TwoChannel.kind:
             words, codes = build(plan["words"]), build(plan["codes"])
-            if isinstance(words, TwoChannel | LinearBag) or isinstance(codes, TwoChannel | LinearBag):
+            if isinstance(words, TwoChannel | Bag) or isinstance(codes, TwoChannel | Bag):
                 raise TypeError("a channel that is not a cnn or a bilstm")
             return TwoChannel(words, codes)
-        if plan["kind"] == LinearBag.kind:
+        if plan["kind"] in (LinearBag.kind, GramBag.kind):
             return empty_bag(plan)
         make, config = {"cnn": (TextCNN, CNNConfig), "bilstm": (BiLSTM, BiLSTMConfig)}[plan["kind"]]
         options = config(**plan["options"])
@@ -62,8 +66,9 @@ def embedding_of(plan: dict[str, Any], options: CNNConfig | BiLSTMConfig) -> Wor
     )
 
 
-def empty_bag(plan: dict[str, Any]) -> LinearBag:
+def empty_bag(plan: dict[str, Any]) -> Bag:
     """A linear model with room for the planned words and keys."""
-    model = LinearBag(LinearBagConfig(**plan["options"]))
+    linear, options = plan["kind"] == LinearBag.kind, plan["options"]
+    model: Bag = LinearBag(LinearBagConfig(**options)) if linear else GramBag(GramBagConfig(**options))
     model.adopt(codes=torch.zeros(plan["words"], dtype=torch.int64), keys=torch.zeros(plan["keys"], dtype=torch.int64))
     return model

@@ -24,8 +24,8 @@ class LinearBagConfig:
     minimum_count: int = 10
     """A feature beside the words gets a weight when train has it this often, substitutes counted; else its weight is
     zero."""
-    frequent: int = 100
-    """A word without substitutes that train has this often keeps a code of its own (`invariant_codes`)."""
+    resolution: float = 1.0
+    """How finely substitutes are divided into codes (`sgbt.lexicon.codes.community_codes`)."""
     dropout: float = 0.0
     """The share of features that a training step leaves out."""
     hops: int = 2
@@ -34,9 +34,10 @@ class LinearBagConfig:
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))  # JSON and TOML have lists
         check_families(self.features)
-        if self.classes < 2 or self.minimum_count < 1 or self.hops < 0 or not 0 <= self.dropout < 1:
+        fine = self.classes >= 2 and self.minimum_count >= 1 and self.hops >= 0 and self.resolution > 0
+        if not fine or not 0 <= self.dropout < 1:
             raise ModelError(
-                wanted="two classes or more, minimum_count of at least 1, no negative hops, dropout from 0 to below 1",
+                wanted="two classes, minimum_count of 1, no negative hops, resolution above 0, dropout below 1",
                 got=str(self),
             )
 

@@ -14,6 +14,8 @@ from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.bag_worst_case import worst_margins
 from sgbt.models.bilstm import BiLSTM, reversed_within
 from sgbt.models.cnn import TextCNN
+from sgbt.models.gram_bag import GramBag
+from sgbt.models.gram_worst_case import gram_worst_margins
 from sgbt.models.linear_bag import LinearBag
 from sgbt.models.two_channel import TwoChannel
 
@@ -57,7 +59,7 @@ def feature_box(model: TextCNN | BiLSTM, ids: Tensor, allowed: Tensor, mask: Ten
 
 
 def worst_case_logits(
-    model: TextCNN | BiLSTM | TwoChannel | LinearBag,
+    model: TextCNN | BiLSTM | TwoChannel | LinearBag | GramBag,
     ids: Tensor,
     allowed: Tensor,
     mask: Tensor,
@@ -67,10 +69,11 @@ def worst_case_logits(
 ) -> Tensor:
     """Upper bounds of (logit k - logit of the label) over all substitutions: [texts, classes], zero at the label.
 
-    Of a `LinearBag` they are exact; `epsilon` below one then draws them towards the margins of the text itself.
+    Of a `LinearBag` they are exact. For linear models, `epsilon` below one draws them towards the text's own margins.
     """
-    if isinstance(model, LinearBag):
-        worst = worst_margins(model, ids, allowed, mask, labels)
+    if isinstance(model, LinearBag | GramBag):
+        bound = worst_margins if isinstance(model, LinearBag) else gram_worst_margins
+        worst = bound(model, ids, allowed, mask, labels)  # type: ignore[arg-type]
         if epsilon == 1.0:
             return worst
         logits = model(ids[..., 0], mask)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from sgbt.errors import TrainingError
-from sgbt.lexicon.codes import code_matrix, invariant_codes
+from sgbt.lexicon.codes import code_matrix, community_codes
 from sgbt.models import BiLSTM, Model, TextCNN, TwoChannel, WordEmbedding
 from sgbt.training.closeness import KINDS, closeness
 from sgbt.training.ibp import IBP
@@ -58,7 +58,7 @@ class Certified(IBP):
         if not self.code_channel or isinstance(model, TwoChannel):
             return model
         assert corpus.table is not None
-        codes = invariant_codes(corpus.vocabulary, corpus.table, corpus.counts)
+        codes = community_codes(corpus.vocabulary, corpus.table, corpus.counts)
         weights = np.array([0, 0, *(corpus.counts.get(word, 0) for word in corpus.vocabulary.words)], dtype=float)
         matrix = code_matrix(model.embedding.weight.detach().cpu().numpy(), codes, weights)
         matrix[0] = 0

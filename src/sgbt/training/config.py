@@ -47,15 +47,16 @@ PRESETS: dict[str, TrainingConfig] = {
     "linear": TrainingConfig(
         learning_rate=0.02, weight_decay=2e-4, batch_size=1000, epochs=24, patience=24, max_length=10_000, rare=2
     ),
+    "grams": TrainingConfig(weight_decay=2e-3, epochs=8, patience=8, max_length=10_000, rare=2),
 }
 """Optimiser, rates and lengths of the paper's Tables 2 and 3 (hidden and filter sizes are the models' own defaults);
-for a linear model, which the paper does not have, large batches of whole texts."""
+for the linear models, which the paper does not have, large batches of whole texts, or all at once."""
 
 
 def preset_for(model: str, dataset: str) -> TrainingConfig:
     """The paper's settings for a kind of model and a dataset; IMDB's for a dataset the paper does not have."""
-    if model == "linear":
-        return PRESETS["linear"]
+    if model in PRESETS:
+        return PRESETS[model]
     return PRESETS.get(f"paper-{model}-{'yahoo' if 'yahoo' in dataset else 'imdb'}", TrainingConfig())
 
 

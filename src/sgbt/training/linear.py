@@ -23,7 +23,7 @@ from torch import Tensor
 from sgbt.data import RaggedIds
 from sgbt.errors import TrainingError
 from sgbt.lexicon import UNKNOWN, SubstitutionTable, Vocabulary
-from sgbt.lexicon.codes import invariant_codes
+from sgbt.lexicon.codes import community_codes
 from sgbt.models import AnyModel, LinearBag
 from sgbt.training.bag_blocks import Piece, margins, pieces, positions_of
 from sgbt.training.bag_options import PositionOptions, RowSets, frequent_keys
@@ -82,7 +82,7 @@ def fit_features(model: LinearBag, corpus: Corpus, train: Examples) -> None:
     if corpus.table is None:
         codes = torch.arange(len(corpus.vocabulary))
     else:
-        found = invariant_codes(corpus.vocabulary, corpus.table, corpus.counts, frequent=model.config.frequent)
+        found = community_codes(corpus.vocabulary, corpus.table, corpus.counts, resolution=model.config.resolution)
         codes = torch.from_numpy(found)
     options = []
     if model.config.features:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from sgbt.errors import TrainingError
-from sgbt.models import AnyModel, LinearBag, worst_case_logits
+from sgbt.models import AnyModel, Bag, worst_case_logits
 from sgbt.training.checkpoint import Progress, load_checkpoint, save_checkpoint, trained_tensors
 from sgbt.training.config import TrainingConfig
 from sgbt.training.listener import Listener, Listeners
@@ -41,12 +41,12 @@ class Loss(nn.Module):
 
     def start(self, step: Step) -> dict[str, float]:
         """What the objective fixes before the first step."""
-        assert not isinstance(self.model, LinearBag), "a linear model has a loss of its own"
+        assert not isinstance(self.model, Bag), "a linear model has a loss of its own"
         return self.objective.start(self.model, step)
 
     def forward(self, step: Step) -> Parts:
         """The loss parts of one batch, or of a share of it, weighed so that all shares average to the batch's."""
-        assert not isinstance(self.model, LinearBag), "a linear model has a loss of its own"
+        assert not isinstance(self.model, Bag), "a linear model has a loss of its own"
         parts = self.objective.parts(self.model, step, self.reference)
         if step.weight == 1:
             return parts

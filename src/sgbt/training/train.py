@@ -19,9 +19,10 @@ from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.errors import TrainingError
 from sgbt.files import claim, make_folder
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
-from sgbt.models import AnyModel, BiLSTM, LinearBag, TextClassifier, TextCNN, save_classifier, weights_hash
+from sgbt.models import AnyModel, Bag, BiLSTM, LinearBag, TextClassifier, TextCNN, save_classifier, weights_hash
 from sgbt.models.blueprint import blueprint
 from sgbt.training.config import TrainingConfig, preset_for
+from sgbt.training.grams import GramTrainer, fit_codes
 from sgbt.training.linear import LinearTrainer, bag_objective, bag_vocabulary, fit_features
 from sgbt.training.listener import Listener, Listeners
 from sgbt.training.log import RunLog
@@ -50,7 +51,7 @@ class Run:
 
 
 def train(
-    model: TextCNN | BiLSTM | LinearBag,
+    model: TextCNN | BiLSTM | Bag,
     dataset: TextDataset,
     *,
     objective: Objective | None = None,
@@ -68,9 +69,9 @@ def train(
     Weights are drawn afresh from `seed`: the same seed gives the same result on one machine, and the model that was
     given stays as it is. The vocabulary is made from train: words that have a vector or are frequent, and all
     substitutes that have a vector; a model whose embedding was not made of a table of vectors brings its own
-    `vocabulary`. A `LinearBag` needs no vectors: it reads the words that train has `config.rare` times and all words of
-    the table, and is trained by one process on the CPU. `tokenizer` says what a word is, in other languages than
-    English; the classifier keeps it. With `out`, the run is written there as it goes, and the same call resumes it
+    `vocabulary`. A linear model needs no vectors: it reads the words that train has `config.rare` times and all
+    words of the table, and is trained by one process on the CPU. `tokenizer` says what a word is, in languages other
+    than English; the classifier keeps it. With `out`, the run is written there as it goes, and the same call resumes it
     after any interruption. Launched with torchrun, each process takes its share of every batch, and the first writes.
     """
     place = device_named(device)
@@ -96,7 +97,7 @@ def train(
 
 
 def _check(
-    model: TextCNN | BiLSTM | LinearBag,
+    model: TextCNN | BiLSTM | Bag,
     dataset: TextDataset,
     objective: Objective,
     substitutions: SubstitutionTable | None,
@@ -111,7 +112,7 @@ def _check(
         )
     if substitutions is not None:
         substitutions.require_read_by(tokenizer)
-    if isinstance(model, LinearBag):
+    if isinstance(model, Bag):
         bag_objective(objective)
         if processes.size > 1:
             raise TrainingError(wanted="one process for a linear model", got=str(processes.size), remedy="no torchrun")
@@ -133,7 +134,7 @@ def _alone_in(folder: Path | None, processes: Processes) -> Iterator[None]:
 
 
 def _train(
-    model: TextCNN | BiLSTM | LinearBag,
+    model: TextCNN | BiLSTM | Bag,
     dataset: TextDataset,
     objective: Objective,
     substitutions: SubstitutionTable | None,
@@ -146,7 +147,7 @@ def _train(
     processes: Processes,
 ) -> Run:
     config = config or preset_for(model.kind, dataset.name)
-    minimised = bag_objective(objective) if isinstance(model, LinearBag) else objective
+    minimised = bag_objective(objective) if isinstance(model, Bag) else objective
     if folder:
         make_folder(folder)
     tokens = dataset.train.tokenised(tokenizer)
@@ -162,6 +163,9 @@ def _train(
     if isinstance(model, LinearBag):
         fit_features(model, corpus, examples[0])
         prepared, kind = model, LinearTrainer
+    elif isinstance(model, Bag):
+        fit_codes(model, corpus)
+        prepared, kind = model, GramTrainer
     else:
         prepared, kind = objective.prepare(model, corpus).to(processes.device), Trainer
     trainer = kind(
@@ -192,14 +196,14 @@ def _write(run: Run, folder: Path) -> None:
 
 
 def adopt_vocabulary(
-    model: TextCNN | BiLSTM | LinearBag,
+    model: TextCNN | BiLSTM | Bag,
     vocabulary: Vocabulary | None,
     counts: Counter[str],
     table: SubstitutionTable | None,
     config: TrainingConfig,
 ) -> Vocabulary:
     """The vocabulary of the model's embedding: the given one, or that of train."""
-    if isinstance(model, LinearBag):
+    if isinstance(model, Bag):
         return vocabulary or bag_vocabulary(counts, table, rare=config.rare)
     source, rows = model.embedding.source, len(model.embedding.weight)
     if source is None and vocabulary is not None:
@@ -221,9 +225,9 @@ def adopt_vocabulary(
     return vocabulary
 
 
-def _copy(model: TextCNN | BiLSTM | LinearBag) -> TextCNN | BiLSTM | LinearBag:
+def _copy(model: TextCNN | BiLSTM | Bag) -> TextCNN | BiLSTM | Bag:
     """A model of its own for every run; the table of vectors behind it, which nobody changes, is shared."""
-    if isinstance(model, LinearBag):
+    if isinstance(model, Bag):
         return copy.deepcopy(model).cpu()
     source = model.embedding.source
     return copy.deepcopy(model, {id(source): source})

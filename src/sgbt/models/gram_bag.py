@@ -1,0 +1,105 @@
+"""GramBag: one weight for every run of up to four codes that a text has; how often it has it does not count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sgbt.errors import ModelError
+from sgbt.lexicon.vocabulary import PADDING, UNKNOWN
+from sgbt.models.bag_features import places_of
+
+BITS = 15
+LARGEST = 1 << BITS
+"""Codes must be fewer than this, so that four of them fit into one 64-bit key."""
+LONGEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class GramBagConfig:
+    """What makes one GramBag differ from another."""
+
+    classes: int = 2
+    longest: int = 4
+    """The most codes in a row that make one feature."""
+    minimum_count: int = 2
+    """A run of codes gets a weight when train has it this often, substitutes counted."""
+    resolution: float = 3.0
+    """How finely substitutes are divided into codes (`sgbt.lexicon.codes.community_codes`)."""
+    prior: float = 3.0
+    """How many texts of every class each run is counted in beforehand, when training estimates what it tells."""
+
+    def __post_init__(self) -> None:
+        counts = self.classes >= 2 and self.minimum_count >= 1 and 1 <= self.longest <= LONGEST
+        if not counts or self.resolution <= 0 or self.prior <= 0:
+            raise ModelError(
+                wanted=f"two classes, minimum_count of 1, longest from 1 to {LONGEST}, resolution and prior above 0",
+                got=str(self),
+            )
+
+
+class GramBag(nn.Module):
+    """Logits = bias + the sum of weight[run] over the different runs of 1 to `longest` codes that a text has.
+
+    A run that training did not find often enough has weight zero; `keys` lists the others, sorted. A run of codes is
+    the same for every substitution within communities, so it may be counted once however often it stands there: the
+    presence of runs, not their number, is what tells the tone of a text best. Where words at the border between
+    communities can change a run, `sgbt.models.gram_worst_case` bounds what that does.
+    """
+
+    kind = "grams"
+    Options = GramBagConfig
+    keys: Tensor
+    codes: Tensor
+
+    def __init__(self, config: GramBagConfig | None = None, **options: Any) -> None:
+        """An untrained model; the fields of `GramBagConfig` may be given by name. Training gives it its features."""
+        super().__init__()
+        self.config = replace(config or GramBagConfig(), **options)
+        self.bias = nn.Parameter(torch.zeros(self.config.classes))
+        self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))
+
+    def adopt(self, *, codes: Tensor, keys: Tensor) -> None:
+        """Take the features: a code for every id of the vocabulary, and sorted keys. All weights become zero.
+
+        Codes of `LARGEST` and more are read as the unknown one: any map from words to codes is sound.
+        """
+        codes = codes.to(torch.int64).masked_fill(codes >= LARGEST, UNKNOWN)
+        self.register_buffer("codes", codes.to(self.bias.device))
+        self.register_buffer("keys", keys.to(self.bias.device))
+        self.weight = nn.Parameter(torch.zeros(len(keys), self.config.classes).to(self.bias))
+
+    def reset_parameters(self) -> None:
+        """All weights zero: the loss is convex, so there is nothing to draw."""
+        nn.init.zeros_(self.weight)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
+        mask = ids != PADDING if mask is None else mask
+        codes = self.codes[ids].masked_fill(~mask, PADDING)
+        keys = torch.cat(keys_of_runs(codes, self.config.longest), dim=1).sort(dim=1).values
+        fresh = keys != 0
+        fresh[:, 1:] &= keys[:, 1:] != keys[:, :-1]
+        text, _ = fresh.nonzero(as_tuple=True)
+        places = places_of(self.keys, keys[fresh])
+        listed = places >= 0
+        total = self.weight.new_zeros(len(ids), self.config.classes)
+        return total.index_add(0, text[listed], self.weight[places[listed]]) + self.bias
+
+
+def keys_of_runs(codes: Tensor, longest: int) -> list[Tensor]:
+    """One whole number for every run of 1, 2, ... codes of [texts, words], each [texts, words - length + 1].
+
+    Codes of real words are not zero, so different runs have different numbers; a run that reaches padding has zero.
+    """
+    keys, found = codes, [codes]
+    for length in range(2, min(longest, codes.shape[1]) + 1):
+        last = codes[:, length - 1 :]
+        before = keys[:, : last.shape[1]]
+        keys = torch.where((before > 0) & (last > 0), before << BITS | last, 0)
+        found.append(keys)
+    return found

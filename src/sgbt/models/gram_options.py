@@ -1,0 +1,177 @@
+"""Which runs of codes a text has whatever is replaced, and which it may have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sgbt.models.gram_bag import BITS, keys_of_runs
+
+Array = NDArray[Any]
+MOST = 4096
+"""Ways to fill one cell; a text with a cell that has more is left undecided."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GramOptions:
+    """The runs of several texts, as lists of keys.
+
+    `fixed_key` holds every different run of each text without an ambiguous word (one whose allowed words have several
+    codes); no substitution touches them. Ambiguous words fewer than `longest` apart can stand in one run: they form a
+    cell, and the cell's options are all ways to choose codes for its words, the text itself first. Each option fills
+    the same slots, the places of runs that hold an ambiguous word. Entry e says that option `entry_option[e]` puts the
+    run `entry_key[e]` into one slot, and that `entry_holders[e]` slots of the text can hold this run. A run that is
+    fixed in its text is not an entry: there it changes nothing. `cell_place` is the word of a cell that has only one,
+    else -1; `option_code` is then its code. `undecided` marks texts with a cell of too many options, which is left out.
+    """
+
+    fixed_text: Array
+    fixed_key: Array
+    cell_text: Array
+    cell_place: Array
+    option_cell: Array
+    option_code: Array
+    entry_option: Array
+    entry_holders: Array
+    entry_key: Array
+    undecided: Array
+
+    @staticmethod
+    def of(
+        codes: Tensor, counts: Tensor, own: Tensor, *, longest: int, changed: int | None = None, most: int = MOST
+    ) -> GramOptions:
+        """From the distinct codes of every position [texts, words, width], of which the first `counts` [texts, words]
+        count, and the codes of the text itself [texts, words], 0 at padding. At most `changed` words are replaced.
+        """
+        counts = torch.where((own > 0) & (changed != 0), counts, 1)
+        steady = torch.where(counts > 1, 0, own)  # a run through an ambiguous word is not fixed
+        keys = torch.cat(keys_of_runs(steady, longest), dim=1)
+        keys, _ = keys.sort(dim=1)
+        fresh = keys != 0
+        fresh[:, 1:] &= keys[:, 1:] != keys[:, :-1]
+        fixed_text, _ = fresh.nonzero(as_tuple=True)
+        fixed_key = keys[fresh]
+        build = _Cells(own.numpy(), codes.numpy(), counts.numpy(), longest, changed, most)
+        text, place = (counts > 1).nonzero(as_tuple=True)
+        if len(text):
+            build.add_all(text.numpy(), place.numpy())
+        return build.done(fixed_text.numpy(), fixed_key.numpy())
+
+
+class _Cells:
+    """Cells as they are found, one after the other."""
+
+    def __init__(self, own: Array, codes: Array, counts: Array, longest: int, changed: int | None, most: int) -> None:
+        self.own, self.codes, self.counts = own, codes, counts
+        self.longest, self.changed, self.most = longest, changed, most
+        self.lengths = (own > 0).sum(axis=1)
+        self.undecided = np.zeros(len(own), bool)
+        self.cells: list[tuple[int, int]] = []
+        self.options: list[tuple[int, Array]] = []
+        self.entries: list[tuple[int, int, Array]] = []
+        self.slots = self.total = 0
+
+    def add_all(self, text: Array, place: Array) -> None:
+        """All ambiguous words, in the order of texts and places."""
+        breaks = np.flatnonzero((np.diff(text) > 0) | (np.diff(place) >= self.longest)) + 1
+        edges = [0, *breaks.tolist(), len(text)]
+        texts, places = text.tolist(), place.tolist()
+        for start, stop in pairwise(edges):
+            self._add(texts[start], places[start:stop])
+
+    def _add(self, text: int, places: list[int]) -> None:
+        choices = [self.codes[text, place, : self.counts[text, place]] for place in places]
+        own = [self.own[text, place] for place in places]
+        size = 1
+        for choice in choices:
+            size *= len(choice)
+        if size > self.most:
+            self.undecided[text] = True
+            return
+        ordered = [np.concatenate([[code], choice[choice != code]]) for code, choice in zip(own, choices, strict=True)]
+        grid = np.stack([axis.ravel() for axis in np.meshgrid(*ordered, indexing="ij")], axis=1)
+        if self.changed is not None:
+            grid = grid[(grid != np.array(own)).sum(axis=1) <= self.changed]
+            size = len(grid)
+        first = max(places[0] - self.longest + 1, 0)
+        last = min(places[-1] + self.longest, int(self.lengths[text]))
+        filled = np.repeat(self.own[text, first:last][None], size, axis=0)
+        filled[:, [place - first for place in places]] = grid
+        touched = np.zeros(last - first + 1, int)
+        touched[[place - first + 1 for place in places]] = 1
+        touched = touched.cumsum()
+        keys = filled
+        for length in range(1, self.longest + 1):
+            count = last - first - length + 1
+            if count < 1:
+                break
+            if length > 1:
+                keys = (keys[:, :count] << BITS) | filled[:, length - 1 :]
+            for slot in np.flatnonzero(touched[length : length + count] > touched[:count]).tolist():
+                self.entries.append((self.total, self.slots, keys[:, slot]))
+                self.slots += 1
+        alone = len(places) == 1
+        self.options.append((len(self.cells), grid[:, 0] if alone else np.zeros(size, np.int64)))
+        self.cells.append((text, places[0] if alone else -1))
+        self.total += size
+
+    def done(self, fixed_text: Array, fixed_key: Array) -> GramOptions:
+        """Everything as flat lists, without entries that are fixed in their text."""
+        cells = np.array(self.cells, np.int64).reshape(-1, 2)
+        option_cell = np.repeat(
+            np.array([cell for cell, _ in self.options], np.int64), [len(codes) for _, codes in self.options]
+        )
+        sizes = [len(keys) for _, _, keys in self.entries]
+        entry_option = _flat(
+            [np.arange(start, start + size) for (start, _, _), size in zip(self.entries, sizes, strict=True)]
+        )
+        entry_slot = np.repeat(np.array([slot for _, slot, _ in self.entries], np.int64), sizes)
+        entry_key = _flat([keys for _, _, keys in self.entries])
+        entry_text = cells[option_cell[entry_option], 0] if len(entry_option) else entry_option
+        free = ~_among(fixed_text, fixed_key, entry_text, entry_key)
+        entry_option, entry_slot, entry_key = entry_option[free], entry_slot[free], entry_key[free]
+        return GramOptions(
+            fixed_text,
+            fixed_key,
+            cells[:, 0],
+            cells[:, 1],
+            option_cell,
+            _flat([codes for _, codes in self.options]),
+            entry_option,
+            _holders(entry_text[free], entry_slot, entry_key),
+            entry_key,
+            self.undecided,
+        )
+
+
+def _flat(pieces: list[Array]) -> Array:
+    return np.concatenate(pieces).astype(np.int64) if pieces else np.zeros(0, np.int64)
+
+
+def _among(texts: Array, keys: Array, asked_texts: Array, asked_keys: Array) -> Array:
+    """Whether each asked (text, key) is one of the given pairs."""
+    if not len(asked_keys) or not len(keys):
+        return np.zeros(len(asked_keys), bool)
+    listed, numbers = np.unique(keys, return_inverse=True)
+    pairs = np.unique(texts * len(listed) + numbers)
+    place = np.searchsorted(listed, asked_keys).clip(max=len(listed) - 1)
+    asked = asked_texts * len(listed) + place
+    found = pairs[np.searchsorted(pairs, asked).clip(max=len(pairs) - 1)] == asked
+    return found & (listed[place] == asked_keys)
+
+
+def _holders(texts: Array, slots: Array, keys: Array) -> Array:
+    """For each (text, slot, key) listed, perhaps repeatedly: how many different slots of the text have the key."""
+    if not len(keys):
+        return keys
+    listed, numbers = np.unique(keys, return_inverse=True)
+    _, runs = np.unique(texts * len(listed) + numbers, return_inverse=True)
+    held = np.unique(slots * (int(runs.max()) + 1) + runs) % (int(runs.max()) + 1)
+    counts: Array = np.bincount(held)[runs]
+    return counts

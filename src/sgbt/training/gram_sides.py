@@ -1,0 +1,142 @@
+"""The texts of a corpus as runs of codes, looked up once, and the margins that weights give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgbt.data import RaggedIds
+from sgbt.data.batches import pad
+from sgbt.models.bag_features import places_of
+from sgbt.models.gram_options import GramOptions
+from sgbt.models.gram_worst_case import credited
+from sgbt.training.bag_blocks import Margins
+from sgbt.training.bag_options import RowSets
+
+POSITIONS = 1 << 18
+"""Words whose runs are found at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """Texts that share a label, with the features of `GramOptions` in place of keys."""
+
+    label: int
+    texts: int
+    fixed: Tensor
+    fixed_text: Tensor
+    entry: Tensor
+    entry_option: Tensor
+    entry_holders: Tensor
+    option_cell: Tensor
+    cell_text: Tensor
+    first: Tensor
+    """The option of every cell that is the text itself."""
+
+    def told(self, features: int) -> Tensor:
+        """In how many texts each feature stands; the options of a cell share one text among them."""
+        sizes = torch.bincount(self.option_cell, minlength=len(self.cell_text)).double()
+        shares = (1 / sizes[self.option_cell])[self.entry_option]
+        fixed = torch.bincount(self.fixed, minlength=features).double()
+        return fixed + torch.bincount(self.entry, weights=shares, minlength=features)
+
+    def margins(self, weight: Tensor, bias: Tensor, *, smooth: float = 0.0) -> Margins:
+        """(logit k - logit of the label): of the texts themselves, and at most over all substitutions.
+
+        `smooth` replaces the greatest option of a cell by a log-sum-exp at this temperature, which lies above it.
+        """
+        columns: tuple[list[Tensor], list[Tensor]] = ([], [])
+        for rival in range(weight.shape[1]):
+            if rival == self.label:
+                for column in columns:
+                    column.append(weight.new_zeros(self.texts))
+                continue
+            difference = weight[:, rival] - weight[:, self.label]
+            told = difference.index_select(0, self.fixed)
+            fixed = told.new_zeros(self.texts).index_add(0, self.fixed_text, told) + bias[rival] - bias[self.label]
+            entries = credited(difference[self.entry], self.entry_holders)
+            options = fixed.new_zeros(len(self.option_cell)).index_add(0, self.entry_option, entries)
+            worst = self._greatest(options, smooth)
+            for column, cells in zip(columns, (options[self.first], worst), strict=True):
+                column.append(fixed.index_add(0, self.cell_text, cells))
+        return Margins(*(torch.stack(column, dim=1) for column in columns))
+
+    def _greatest(self, options: Tensor, smooth: float) -> Tensor:
+        cells = options.new_full((len(self.cell_text),), -torch.inf)
+        greatest = cells.scatter_reduce(0, self.option_cell, options, "amax")
+        if not smooth:
+            return greatest
+        greatest = greatest.detach()
+        above = torch.exp((options - greatest[self.option_cell]) / smooth)
+        return greatest + smooth * torch.zeros_like(cells).index_add(0, self.option_cell, above).log()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gathered:
+    """The options of several texts, and which texts these are."""
+
+    rows: np.ndarray
+    options: GramOptions
+
+
+def gather(rows: RaggedIds, sets: RowSets, *, longest: int) -> Iterator[Gathered]:
+    """The options of all texts, those of like length together."""
+    order = np.argsort(rows.lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        stop = start + 1
+        while stop < len(order) and (stop + 1 - start) * rows.lengths[order[stop]] <= POSITIONS:
+            stop += 1
+        chosen = order[start:stop]
+        batch = pad(rows, chosen)
+        ids = batch.ids.masked_fill(~batch.mask, 0)
+        own = sets.codes[ids, 0].masked_fill(~batch.mask, 0)
+        yield Gathered(chosen, GramOptions.of(sets.codes[ids], sets.code_counts[ids], own, longest=longest))
+        start = stop
+
+
+def keys_told(gathered: list[Gathered], *, minimum_count: int) -> Tensor:
+    """The sorted keys that stand in at least so many texts, those that substitution can bring counted with them."""
+    found = [np.concatenate([part.options.fixed_key, part.options.entry_key]) for part in gathered]
+    keys, counts = np.unique(np.concatenate(found), return_counts=True)
+    return torch.from_numpy(keys[counts >= minimum_count])
+
+
+def sides_of(gathered: list[Gathered], labels: np.ndarray, keys: Tensor) -> list[Side]:
+    """All texts, one side for each label."""
+    return [_side(gathered, labels, int(label), keys) for label in np.unique(labels)]
+
+
+def _side(gathered: list[Gathered], labels: np.ndarray, label: int, keys: Tensor) -> Side:
+    parts: dict[str, list[np.ndarray]] = {name: [] for name in ("fixed", "fixed_text", "entry", "entry_option")}
+    parts |= {name: [] for name in ("entry_holders", "option_cell", "cell_text")}
+    texts = options = cells = 0
+    for part in gathered:
+        own = labels[part.rows] == label
+        found = part.options
+        number = np.cumsum(own) - 1 + texts
+        cell_kept = own[found.cell_text] if len(found.cell_text) else np.zeros(0, bool)
+        option_kept = cell_kept[found.option_cell] if len(found.option_cell) else np.zeros(0, bool)
+        entry_kept = option_kept[found.entry_option] if len(found.entry_option) else np.zeros(0, bool)
+        cell_number, option_number = np.cumsum(cell_kept) - 1 + cells, np.cumsum(option_kept) - 1 + options
+        fixed = places_of(keys, torch.from_numpy(found.fixed_key)).numpy()
+        kept = own[found.fixed_text] & (fixed >= 0)
+        parts["fixed"].append(fixed[kept])
+        parts["fixed_text"].append(number[found.fixed_text[kept]])
+        entry = places_of(keys, torch.from_numpy(found.entry_key)).numpy()
+        kept = entry_kept & (entry >= 0)
+        parts["entry"].append(entry[kept])
+        parts["entry_option"].append(option_number[found.entry_option[kept]])
+        parts["entry_holders"].append(found.entry_holders[kept])
+        parts["option_cell"].append(cell_number[found.option_cell[option_kept]])
+        parts["cell_text"].append(number[found.cell_text[cell_kept]])
+        texts, cells, options = texts + int(own.sum()), cells + int(cell_kept.sum()), options + int(option_kept.sum())
+    flat = {name: torch.from_numpy(np.concatenate(pieces).astype(np.int64)) for name, pieces in parts.items()}
+    for name in ("fixed", "fixed_text"):  # the longest lists by far
+        flat[name] = flat[name].to(torch.int32)
+    first = torch.from_numpy(np.flatnonzero(np.diff(flat["option_cell"].numpy(), prepend=-1)))
+    return Side(label=label, texts=texts, first=first, **flat)

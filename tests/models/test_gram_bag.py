@@ -1,0 +1,151 @@
+"""GramBag: what it counts, and that its bound lies above every allowed text, found here by trying every one of them."""
+
+from itertools import product
+
+import pytest
+import torch
+from tests.models.test_linear_bag import WORDS, enumerated, random_batch
+
+from sgbt.errors import ModelError
+from sgbt.lexicon import PADDING, UNKNOWN, Vocabulary
+from sgbt.models import GramBag, TextClassifier, gram_options, load_classifier, save_classifier, worst_case_logits
+from sgbt.models.gram_bag import BITS, LARGEST
+from sgbt.models.gram_worst_case import gram_worst_by_word
+
+
+def random_model(generator, *, classes=2, longest=4, codes=5):
+    """A model with random weights for about half of all runs of few codes."""
+    model = GramBag(classes=classes, longest=longest).double()
+    coded = torch.randint(1, codes + 1, (WORDS,), generator=generator)
+    coded[PADDING] = PADDING
+    runs = [run for length in range(1, longest + 1) for run in product(range(1, codes + 1), repeat=length)]
+    keys = torch.tensor([sum(code << BITS * place for place, code in enumerate(reversed(run))) for run in runs])
+    keys = keys[torch.rand(len(keys), generator=generator) < 0.5].sort().values
+    model.adopt(codes=coded, keys=keys)
+    with torch.no_grad():
+        model.weight.copy_(torch.randn(model.weight.shape, generator=generator, dtype=torch.float64))
+        model.bias.copy_(torch.randn(classes, generator=generator, dtype=torch.float64))
+    return model
+
+
+def test_each_run_of_codes_counts_once():
+    model = GramBag(longest=2)
+    codes = torch.tensor([0, 1, 2, 2, 3])
+    model.adopt(codes=codes, keys=torch.tensor([2, 3, 2 << BITS | 2, 2 << BITS | 3]))
+    with torch.no_grad():
+        model.weight[:, 1] = torch.tensor([1.0, 10.0, 100.0, 1000.0])
+        model.bias[0] = 0.5
+    texts = torch.tensor([[2, 3, 2, 4, 4], [4, 2, 0, 0, 0], [0, 0, 0, 0, 0]])
+    logits = model(texts)
+    assert logits[:, 1].tolist() == [1111.0, 11.0, 0.0]  # 2 2 twice and 3 3 without a weight; 3, 2 but not 3 2; nothing
+    assert logits[:, 0].tolist() == [0.5] * 3
+    alone = model(texts[1:2, :2])
+    assert torch.equal(alone, logits[1:2])
+
+
+@pytest.mark.parametrize("longest", [1, 2, 4])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_no_allowed_text_lies_above_the_bound(longest, classes):
+    generator = torch.Generator().manual_seed(10 * longest + classes)
+    tight = 0
+    for _ in range(40):
+        model = random_model(
+            generator, classes=classes, longest=longest, codes=int(torch.randint(2, 6, (), generator=generator))
+        )
+        batch, mask = random_batch(generator, longest=6)
+        labels = torch.randint(0, classes, (len(batch),), generator=generator)
+        worst = worst_case_logits(model, batch.ids, batch.allowed, mask, labels)
+        for text, label in enumerate(labels.tolist()):
+            length = int(mask[text].sum())
+            exact = enumerated(model, batch.ids[text, :length], batch.allowed[text, :length], label)
+            assert (worst[text] >= exact - 1e-9).all()
+            assert worst[text, label] == 0
+            tight += int(torch.allclose(worst[text], exact, atol=1e-9))
+    assert tight > 40  # the bound is a bound, not just a large number
+
+
+def test_a_text_in_which_no_run_can_stand_twice_has_its_exact_worst_case():
+    generator = torch.Generator().manual_seed(3)
+    model = random_model(generator, codes=11)
+    model.adopt(codes=torch.arange(WORDS), keys=model.keys)
+    with torch.no_grad():
+        model.weight.copy_(torch.randn(model.weight.shape, generator=generator, dtype=torch.float64))
+    ids = torch.tensor([[[1, 2], [3, 3], [4, 5], [6, 6], [7, 8], [9, 9]]])
+    allowed = torch.ones_like(ids, dtype=torch.bool)
+    mask, labels = torch.ones(1, 6, dtype=torch.bool), torch.tensor([1])
+    worst = worst_case_logits(model, ids, allowed, mask, labels)
+    assert torch.allclose(worst[0], enumerated(model, ids[0], allowed[0], 1), atol=1e-12)
+
+
+def test_without_ambiguous_words_the_bound_is_the_text_itself():
+    generator = torch.Generator().manual_seed(4)
+    model = random_model(generator)
+    model.codes.copy_(torch.tensor([PADDING, *[1 + word // 4 for word in range(1, WORDS)]]))
+    ids = torch.tensor([[[4, 5], [8, 9], [1, 1]]])
+    allowed, mask = torch.ones_like(ids, dtype=torch.bool), torch.ones(1, 3, dtype=torch.bool)
+    logits = model(ids[..., 0])
+    worst = worst_case_logits(model, ids, allowed, mask, torch.tensor([0]))
+    assert torch.allclose(worst, logits - logits[:, :1], atol=1e-12)
+
+
+def test_more_substitutes_never_lower_the_bound_and_padding_changes_nothing():
+    generator = torch.Generator().manual_seed(5)
+    for _ in range(60):
+        model = random_model(generator, codes=3)
+        batch, mask = random_batch(generator, longest=6)
+        labels = torch.zeros(len(batch), dtype=torch.int64)
+        fewer = batch.allowed & (torch.rand(batch.allowed.shape, generator=generator) < 0.6)
+        fewer[..., 0] = True
+        few, many = (worst_case_logits(model, batch.ids, allowed, mask, labels) for allowed in (fewer, batch.allowed))
+        assert (many >= few - 1e-9).all()
+        assert (few >= model(batch.ids[..., 0], mask) - model(batch.ids[..., 0], mask)[:, :1] - 1e-9).all()
+        padded = [torch.nn.functional.pad(part, (0, 0, 0, 3)) for part in (batch.ids, batch.allowed)]
+        wide = worst_case_logits(model, *padded, torch.nn.functional.pad(mask, (0, 3)), labels)
+        assert torch.allclose(wide, many, atol=1e-12)
+
+
+def test_the_bound_word_by_word_holds_for_every_text():
+    generator = torch.Generator().manual_seed(6)
+    for _ in range(30):
+        model = random_model(generator, classes=3)
+        batch, mask = random_batch(generator, texts=2, longest=9, choices=2)
+        labels = torch.tensor([0, 2])
+        found = gram_worst_by_word(model, batch.ids, batch.allowed, mask, labels)
+        for _ in range(40):
+            slots = torch.randint(0, 2, mask.shape, generator=generator)
+            slots = slots * batch.allowed.gather(2, slots.unsqueeze(2)).squeeze(2)
+            logits = model(batch.ids.gather(2, slots.unsqueeze(2)).squeeze(2), mask)
+            own = logits - logits.gather(1, labels.unsqueeze(1))
+            gains = found.gains.gather(2, slots[..., None, None].expand(-1, -1, 1, 3)).squeeze(2)
+            assert (found.fixed + gains.sum(dim=1) >= own - 1e-9).all()
+
+
+def test_too_many_options_leave_a_text_undecided(monkeypatch):
+    monkeypatch.setattr(gram_options.GramOptions.of, "__kwdefaults__", {"most": 3})
+    generator = torch.Generator().manual_seed(7)
+    model = random_model(generator)
+    model.codes.copy_(torch.arange(WORDS).clamp(max=5))
+    ids = torch.tensor([[[2, 3], [4, 5]], [[2, 3], [4, 4]]])
+    allowed, mask = torch.ones_like(ids, dtype=torch.bool), torch.ones(2, 2, dtype=torch.bool)
+    worst = worst_case_logits(model, ids, allowed, mask, torch.tensor([0, 0]))
+    assert worst[0].tolist() == [0.0, float("inf")]
+    assert worst[1].isfinite().all()
+
+
+def test_codes_beyond_the_largest_are_unknown_and_options_are_checked():
+    model = GramBag()
+    model.adopt(codes=torch.tensor([0, 1, 2, LARGEST]), keys=torch.zeros(0, dtype=torch.int64))
+    assert model.codes.tolist() == [0, 1, 2, UNKNOWN]
+    for wrong in ({"longest": 5}, {"classes": 1}, {"resolution": 0.0}, {"prior": 0.0}, {"minimum_count": 0}):
+        with pytest.raises(ModelError, match="longest from 1 to 4"):
+            GramBag(**wrong)
+
+
+def test_a_folder_keeps_the_model(tmp_path):
+    generator = torch.Generator().manual_seed(8)
+    model = random_model(generator).float()
+    words = Vocabulary(tuple(f"w{letter}" for letter in "abcdefghij"))
+    classifier = TextClassifier(model, words, ("no", "yes"))
+    read = load_classifier(save_classifier(classifier, tmp_path))
+    texts = ["wa wb wc wd", "wj", ""]
+    assert (read.predict(texts).probabilities == classifier.predict(texts).probabilities).all()

@@ -1,0 +1,115 @@
+"""Training a GramBag: it learns, proves what it says it proves, and its loss moves every weight."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from tests.training.test_linear import TABLE, reviews
+
+from sgbt.certify import certify
+from sgbt.errors import TrainingError
+from sgbt.lexicon import SubstitutionIndex
+from sgbt.models import GramBag, load_classifier, worst_case_logits
+from sgbt.training import IBP, SGBT, Certified, Standard, train
+from sgbt.training.bag_options import RowSets
+from sgbt.training.config import TrainingConfig, preset_for
+from sgbt.training.gram_sides import gather, keys_told, sides_of
+from sgbt.training.grams import told_ratios
+
+QUICK = TrainingConfig(epochs=4, weight_decay=2e-3, max_length=100, rare=1)
+
+
+def worst_of(classifier, split):
+    index = SubstitutionIndex.build(TABLE, classifier.vocabulary)
+    batch = index.for_words([text.split() for text in split.texts])
+    return worst_case_logits(
+        classifier.model, batch.ids, batch.allowed, batch.mask, torch.from_numpy(split.labels)
+    ), torch.from_numpy(split.labels)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_run_learns_and_what_it_says_of_dev_is_what_certificates_say(classes):
+    data = reviews(classes=classes)
+    run = train(GramBag(classes=classes), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
+    assert run.dev["accuracy"] > 0.9
+    assert 0.8 < run.dev["certified"] <= run.dev["accuracy"]
+    worst, labels = worst_of(run.model, data.dev)
+    others = worst.scatter(1, labels.unsqueeze(1), -torch.inf).amax(dim=1)
+    assert run.dev["certified"] == pytest.approx(float((others < 0).double().mean()))
+    proofs = certify(run.model, data.dev)
+    assert sum(proof.certified for proof in proofs) == int((others < -proofs[0].slack).sum())
+
+
+def test_training_on_the_worst_case_proves_more_than_standard_training():
+    data = reviews(texts=200)
+    proven = {}
+    for objective in (Standard(), Certified(kappa=1.0)):
+        run = train(GramBag(resolution=50.0), data, objective=objective, substitutions=TABLE, config=QUICK)
+        worst, labels = worst_of(run.model, data.test)
+        proven[objective.name] = int((worst.scatter(1, labels.unsqueeze(1), -torch.inf).amax(dim=1) < 0).sum())
+    assert proven["certified"] > proven["standard"]
+
+
+def test_a_run_writes_what_another_process_needs_and_is_the_same_each_time(tmp_path):
+    data = reviews()
+    first, second = (
+        train(GramBag(), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK, out=tmp_path / name)
+        for name in ("a", "b")
+    )
+    assert torch.equal(first.model.model.weight, second.model.model.weight)
+    again = load_classifier(tmp_path / "a")
+    assert (again.predict(data.test.texts).probabilities == first.model.predict(data.test.texts).probabilities).all()
+    rows = [json.loads(line) for line in (tmp_path / "a" / "log.jsonl").read_text().splitlines()]
+    assert [row["epoch"] for row in rows if "dev" in row] == list(range(len(rows) // 2))
+    assert (tmp_path / "a" / "training.png").stat().st_size > 0
+
+
+def test_objectives_that_need_word_vectors_are_refused():
+    with pytest.raises(TrainingError, match="linear model"):
+        train(GramBag(), reviews(), objective=SGBT(), config=QUICK)
+    assert preset_for("grams", "imdb").weight_decay == 2e-3
+
+
+def sides_and_keys():
+    data = reviews(texts=60)
+    run = train(GramBag(), data, objective=Standard(), substitutions=TABLE, config=QUICK)
+    index = SubstitutionIndex.build(TABLE, run.model.vocabulary)
+    tokens = data.train.tokenised(run.model.tokenizer)
+    rows = tokens.as_ids_of(index.rows_of(tokens.types))
+    found = list(gather(rows, RowSets.of(run.model.model.codes, index), longest=4))
+    keys = keys_told(found, minimum_count=1)
+    return sides_of(found, data.train.labels, keys), keys
+
+
+def test_margins_in_training_are_those_of_the_model_and_its_bound():
+    data = reviews(texts=60)
+    run = train(GramBag(minimum_count=1), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
+    model = run.model.model
+    index = SubstitutionIndex.build(TABLE, run.model.vocabulary)
+    tokens = data.train.tokenised(run.model.tokenizer)
+    rows = tokens.as_ids_of(index.rows_of(tokens.types))
+    found = list(gather(rows, RowSets.of(model.codes, index), longest=4))
+    sides = sides_of(found, data.train.labels, model.keys)
+    worst, labels = worst_of(run.model, data.train)
+    order = np.concatenate([part.rows for part in found])
+    for side in sides:
+        own = side.margins(model.weight.detach(), model.bias.detach())
+        chosen = order[labels.numpy()[order] == side.label]
+        assert torch.allclose(own.worst, worst[chosen], atol=1e-4)
+        smooth = side.margins(model.weight.detach(), model.bias.detach(), smooth=0.1)
+        assert (smooth.worst >= own.worst - 1e-5).all()
+        assert torch.equal(smooth.clean, own.clean)
+
+
+def test_the_loss_moves_every_weight_that_a_text_or_a_substitute_has():
+    sides, keys = sides_and_keys()
+    weight = torch.zeros(len(keys), 2, requires_grad=True)
+    bias = torch.zeros(2, requires_grad=True)
+    sum(side.margins(weight, bias, smooth=0.1).worst.exp().sum() for side in sides).backward()
+    assert (weight.grad.abs().sum(dim=1) > 0).all()
+    assert (bias.grad != 0).all()
+    ratios = told_ratios(sides, len(keys), 2, prior=1.0)
+    assert ratios.shape == (len(keys), 2)
+    assert torch.allclose(ratios[:, 0], -ratios[:, 1], atol=1e-5)
+    assert (ratios.abs() > 1e-3).any()
