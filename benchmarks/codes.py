@@ -2,9 +2,9 @@
 
     python benchmarks/codes.py --out results/trials/grams.jsonl
 
-Each trial trains a `GramBag` on the train split and tells, of dev alone: how many running words are ambiguous, the share of
-running words that the largest code has, clean accuracy, and the share that is proven. One JSON row per trial; trials that
-the file has are not repeated. The test split is never read.
+Each trial trains a `GramBag` on the train split and tells, of dev alone, clean accuracy and the share that is proven; and
+how many running words are ambiguous, and how many the largest code has. One JSON row per trial; trials that the file
+has are not repeated. The test split is never read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TRIALS: list[dict[str, Any]] = [
     {"weight_decay": 6e-4},
     {"weight_decay": 6e-3},
 ]
-"""What differs from the defaults in each trial; a very low resolution makes one code of all words that a chain connects."""
+"""What differs from the defaults; at the lowest resolution, all words that a chain connects have one code."""
 
 
 def trial(data: TextDataset, table: SubstitutionTable, options: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def main() -> None:
 def told(row: dict[str, Any]) -> str:
     """One trial as a line."""
     return (
-        f"clean {row['dev']['accuracy']:.4f}, certified {row['dev']['certified']:.4f} of {row['dev_texts']:,} dev texts; "
+        f"clean {row['dev']['accuracy']:.4f}, certified {row['dev']['certified']:.4f} of {row['dev_texts']:,} texts; "
         f"ambiguous {row['ambiguous']:.3f}, largest code {row['largest_code']:.3f}; {row['features']:,} runs, "
         f"{row['seconds']} s"
     )
