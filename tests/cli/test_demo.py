@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from tests.soundness.trained import dataset, table, vectors
+from tests.cli.demo_world import SIZES, made_up
 from typer.testing import CliRunner
 
 from sgbt.attacks import read_rows as read_attacks
 from sgbt.certify import read_rows
 from sgbt.cli import demo as command
-from sgbt.cli import demo_stages
 from sgbt.cli.app import app
 from sgbt.cli.demo_view import counted
 
@@ -22,15 +20,11 @@ PARTS = ("certificates.jsonl", "attacks.jsonl", "model.safetensors")
 
 @pytest.fixture(autouse=True)
 def _made_up_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "get", lambda name, **options: SimpleNamespace(provider="a test"))
-    monkeypatch.setattr(demo_stages.opt, "dataset_of", lambda *given, **options: dataset())
-    monkeypatch.setattr(demo_stages.opt, "vectors_of", lambda *given, **options: vectors())
-    monkeypatch.setattr(demo_stages.opt, "table_of", lambda *given, **options: table())
+    made_up(monkeypatch.setattr)
 
 
 def demo(out: Path) -> str:
-    options = ["demo", "--out", str(out), "--reviews", "200", "--limit", "40"]
-    done = CliRunner().invoke(app, options, catch_exceptions=False, env={"COLUMNS": "160"})
+    done = CliRunner().invoke(app, ["demo", "--out", str(out), *SIZES], catch_exceptions=False, env={"COLUMNS": "160"})
     assert done.exit_code == 0, done.output
     return done.output
 
@@ -55,7 +49,11 @@ def test_it_ends_with_a_table_examples_a_proof_a_report_and_the_next_command(tmp
         row = told[told.index(f"│ {name}") :].splitlines()[1]
         assert [int(count) for count in re.findall(r"(\d+) of 40", row)] == counts
     assert told.count(" -> ") == 3  # three broken texts, each with its two labels
+    assert "Three reviews on which the normal model was fooled" in told
+    examples = told[told.index("Three reviews") : told.index("A review that")]
+    assert len(re.findall(r"\w+\[\w+\]", examples)) >= 3  # the old word and the new one, also without colours
     assert re.search(r"proven for all [\d,]+ versions", told)
+    assert re.search(r"<\w+>", told[told.index("A review that") :])
     page = (tmp_path / "out" / "report.html").read_text()
     assert "<table" in page
     assert "Texts that were broken" in page
@@ -66,7 +64,7 @@ def test_what_was_finished_when_it_was_interrupted_is_kept(tmp_path: Path, monke
     whole = demo(tmp_path / "whole")
     with monkeypatch.context() as patch:
         patch.setattr(command, "attacked", _interrupted)
-        done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "out"), "--reviews", "200", "--limit", "40"])
+        done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "out"), *SIZES])
         assert done.exit_code == 130
     kept = (tmp_path / "out" / "certified" / "certificates.jsonl").read_bytes()
     resumed = demo(tmp_path / "out")
