@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import resource
-import shutil
-import socket
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests import small
-
-from sgbt.cli.app import main
+from tests.cli.walked import TRAIN, run, tree
 
 CNN = ["--vectors", "vectors.txt", "--substitutions", "synonyms.json", "--epochs", "1", "--out", "new"]
 
@@ -158,13 +148,8 @@ WRONG: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_one_sentence_and_nothing_left_behind(
-    world: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], case: str
-) -> None:
+def test_one_sentence_and_nothing_left_behind(world: Path, capfd: pytest.CaptureFixture[str], case: str) -> None:
     arguments, sentence = WRONG[case]
-    monkeypatch.chdir(world)
-    monkeypatch.setenv("SGBT_CACHE", str(world / ".cache"))
-    monkeypatch.delenv("SGBT_DATA", raising=False)
     before = tree(world)
     assert run(*arguments) == 2
     told = capfd.readouterr().err
@@ -173,40 +158,3 @@ def test_one_sentence_and_nothing_left_behind(
     assert sentence in told
     assert tree(world) == before
     assert not (world / "new").exists()
-
-
-FULL = [
-    ["train", "reviews.csv", *TRAIN, "--out", "full"],
-    ["certify", "run", "--out", "full.jsonl"],
-    ["publish", "run", "--out", "full-folder"],
-    ["attack", "run", "--method", "greedy", "--out", "full2.jsonl"],
-]
-
-
-@pytest.mark.parametrize("arguments", FULL, ids=lambda arguments: arguments[0])
-def test_a_disk_that_fills_up(world: Path, arguments: list[str]) -> None:
-    """No file may grow beyond 600 bytes, which the operating system reports as it does a full disk."""
-    done = subprocess.run(
-        [sys.executable, "-m", "sgbt", *arguments],
-        cwd=world,
-        env=os.environ | {"SGBT_CACHE": str(world / ".cache")},
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600)),
-    )
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("sgbt: wanted to"), done.stderr
-    assert done.stderr.count("\n") == 1
-    assert "file too large" in done.stderr
-
-
-def test_a_port_that_is_taken(world: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(world)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        assert run("serve", "run", "--port", port) == 2
-    told = capfd.readouterr().err
-    assert told.startswith("sgbt: ")
-    assert told.count("\n") == 1, told
-    assert port in told
