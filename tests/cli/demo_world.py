@@ -1,6 +1,6 @@
 """`sgbt demo` in a process of its own, on a made-up world instead of IMDB: to be interrupted, or looked at in a pipe.
 
-    python demo_world.py OUT      everything that is made goes to OUT; every step, proof and attack takes a moment
+python demo_world.py OUT      everything that is made goes to OUT; every step, proof and attack takes a moment
 """
 
 from __future__ import annotations

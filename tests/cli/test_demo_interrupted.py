@@ -77,7 +77,9 @@ def finished(out: Path) -> str:
     with demo(out) as process:
         _, wrong = process.communicate(timeout=WATCHED)
         assert (process.returncode, wrong) == (0, "")
-    return told_by(out)
+    told = told_by(out)
+    assert not re.findall(r"[\x00-\x09\x0b-\x1f\x7f\x80-\x9f]|\n\n\n", told)  # plain lines: it goes into a file
+    return told
 
 
 def lines(path: Path) -> list[bytes]:
