@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from sgbt.attacks import read_rows as read_attacks
 from sgbt.certify import read_rows
-from sgbt.cli import demo as command
+from sgbt.cli import demo_stages
 from sgbt.cli.app import app
 from sgbt.cli.demo_view import counted
 
@@ -63,7 +63,7 @@ def test_it_ends_with_a_table_examples_a_proof_a_report_and_the_next_command(tmp
 def test_what_was_finished_when_it_was_interrupted_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = demo(tmp_path / "whole")
     with monkeypatch.context() as patch:
-        patch.setattr(command, "attacked", _interrupted)
+        patch.setattr(demo_stages, "attacked", _interrupted)
         done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "out"), *SIZES])
         assert done.exit_code == 130
     kept = (tmp_path / "out" / "certified" / "certificates.jsonl").read_bytes()

@@ -15,6 +15,7 @@ from sgbt.certify import Certificate
 from sgbt.cli.attack_view import show_examples
 from sgbt.cli.demo_stages import Data, Measured
 from sgbt.lexicon import combinations
+from sgbt.report import Report, report_of_records, report_of_run
 from sgbt.shares import Share
 
 SHOWN = 3
@@ -39,6 +40,17 @@ def show(results: Sequence[Measured], data: Data, out: Path, page: Path, console
     console.print()
     console.print(f"[bold]The report[/bold]: {page}", soft_wrap=True)
     console.print(f"[bold]Next[/bold]: sgbt serve {out / normal.name} {out / firm.name}", soft_wrap=True)
+
+
+def report_of(results: Sequence[Measured]) -> Report:
+    """Both runs in one report."""
+    parts = [report_of_run(each.run, each.proofs, each.attacks) for each in results]
+    records = [record for part in parts for record in part.records]
+    examples = [example for part in parts for section in part.document.sections for example in section.examples]
+    pairs = [(results[1].run.about["objective"], results[0].run.about["objective"])]
+    return report_of_records(
+        records, title="IMDB: a TextCNN trained normally, and one to be certified", pairs=pairs, examples=examples
+    )
 
 
 def robust(measured: Measured) -> Share:
