@@ -2,9 +2,9 @@
 
     python benchmarks/codes.py --out results/trials/grams.jsonl
 
-Each trial trains a `GramBag` on the train split and tells, of dev alone, clean accuracy and the share that is proven; and
-how many running words are ambiguous, and how many the largest code has. One JSON row per trial; trials that the file
-has are not repeated. The test split is never read.
+Each trial trains a `GramBag` on the train split and tells, of dev alone, clean accuracy and the share that is proven;
+and how many running words are ambiguous, and how many the largest code has. One JSON row per trial; trials that the
+file has are not repeated. The test split is never read.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ the same shape, which checks that the bridge asks for nothing but the base class
 
 from __future__ import annotations
 
+import csv
 import sys
 from abc import ABC, abstractmethod
 from importlib import import_module
@@ -18,6 +19,7 @@ import pytest
 from tests import small
 
 import sgbt
+from sgbt.attacks import write_textattack_csv
 from sgbt.bridges import openattack_classifier, textattack_wrapper
 from sgbt.errors import ModelError
 from sgbt.models import TextClassifier, save_classifier
@@ -81,6 +83,26 @@ def test_a_missing_framework_is_one_sentence(
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ModelError, match=f"wanted the package {package}.*pip install {package}"):
         bridge(classifier)
+
+
+def test_results_are_rows_as_textattack_logs_them(classifier: TextClassifier, tmp_path: Path) -> None:
+    texts = [" ".join(words) for words in small.random_texts(30, 6, 3, shortest=4)]
+    labels = [number % 2 for number in range(30)]
+    results = sgbt.attack(classifier, texts, small.TABLE, method="greedy", labels=labels)
+    write_textattack_csv(results, tmp_path / "log.csv")
+    with (tmp_path / "log.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert list(rows[0]) == [  # of textattack.loggers.CSVLogger
+        "original_text", "perturbed_text", "original_score", "perturbed_score", "original_output", "perturbed_output",
+        "ground_truth_output", "num_queries", "result_type",
+    ]  # fmt: skip
+    names = {"success": "Successful", "failed": "Failed", "skipped": "Skipped"}
+    assert [row["result_type"] for row in rows] == [names[result.status] for result in results]
+    assert {row["result_type"] for row in rows} == set(names.values())
+    assert [int(float(row["ground_truth_output"])) for row in rows] == labels
+    for row, result in zip(rows, results, strict=True):
+        assert row["perturbed_text"].replace("[[", "").replace("]]", "") == (result.perturbed or result.original)
+        assert row["perturbed_text"].count("[[") == len(result.swaps)
 
 
 def real(module: str) -> Any:

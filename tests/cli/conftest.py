@@ -3,6 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.cli.walked import walked, world
+
+__all__ = ["walked", "world"]
 
 
 @pytest.fixture(autouse=True)

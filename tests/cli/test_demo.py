@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from tests.soundness.trained import dataset, table, vectors
+from tests.cli.demo_world import SIZES, made_up
+from tests.conftest import ROOT
 from typer.testing import CliRunner
 
 from sgbt.attacks import read_rows as read_attacks
 from sgbt.certify import read_rows
-from sgbt.cli import demo as command
 from sgbt.cli import demo_stages
 from sgbt.cli.app import app
-from sgbt.cli.demo_view import counted
+from sgbt.cli.demo_view import counted, program
 
 PARTS = ("certificates.jsonl", "attacks.jsonl", "model.safetensors")
 
 
 @pytest.fixture(autouse=True)
 def _made_up_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "get", lambda name, **options: SimpleNamespace(provider="a test"))
-    monkeypatch.setattr(demo_stages.opt, "dataset_of", lambda *given, **options: dataset())
-    monkeypatch.setattr(demo_stages.opt, "vectors_of", lambda *given, **options: vectors())
-    monkeypatch.setattr(demo_stages.opt, "table_of", lambda *given, **options: table())
+    made_up(monkeypatch.setattr)
 
 
 def demo(out: Path) -> str:
-    options = ["demo", "--out", str(out), "--reviews", "200", "--limit", "40"]
-    done = CliRunner().invoke(app, options, catch_exceptions=False, env={"COLUMNS": "160"})
+    done = CliRunner().invoke(app, ["demo", "--out", str(out), *SIZES], catch_exceptions=False, env={"COLUMNS": "160"})
     assert done.exit_code == 0, done.output
     return done.output
 
@@ -55,18 +51,61 @@ def test_it_ends_with_a_table_examples_a_proof_a_report_and_the_next_command(tmp
         row = told[told.index(f"│ {name}") :].splitlines()[1]
         assert [int(count) for count in re.findall(r"(\d+) of 40", row)] == counts
     assert told.count(" -> ") == 3  # three broken texts, each with its two labels
+    assert "Three reviews on which the normal model was fooled" in told
+    examples = told[told.index("Three reviews") : told.index("A review that")]
+    assert len(re.findall(r"\w+\[\w+\]", examples)) >= 3  # the old word and the new one, also without colours
     assert re.search(r"proven for all [\d,]+ versions", told)
+    assert re.search(r"<\w+>", told[told.index("A review that") :])
     page = (tmp_path / "out" / "report.html").read_text()
     assert "<table" in page
     assert "Texts that were broken" in page
-    assert "Next: sgbt serve" in told
+    assert re.search(r"Next: .*sgbt serve ", told)
+    page_of_docs(told, tmp_path / "out")
+
+
+def page_of_docs(told: str, out: Path) -> None:
+    """docs/demo.md names the stages that are told, and files that are there."""
+    page = (ROOT / "docs" / "demo.md").read_text(encoding="utf-8")
+    stages = re.findall(r"`(\d\. \w+)`", page)
+    assert len(stages) == 7
+    for stage in stages:
+        assert f"\n{stage}" in f"\n{told}"
+    for title in re.findall(r"^- \*\*(.+?)\*\*", page, re.MULTILINE)[:3]:
+        assert title.lower() in told.lower()
+    files = [name for row in re.findall(r"^\| (`\S+\.\w+`.*?) \|", page, re.MULTILINE) for name in row.split(", ")]
+    assert len(files) == 10
+    for name in files:
+        assert (out / name.strip("`")).is_file(), name
+        assert (out / name.strip("`").replace("normal/", "certified/")).is_file(), name
+    kept = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+    others = {name for name in kept if f"`{name.replace('certified/', 'normal/')}`" not in files}
+    assert others <= {path.relative_to(out).as_posix() for path in out.glob("vectors-*.safetensors")} | {
+        name for name in others if Path(name).name.startswith(".")
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "called", "told"),
+    [
+        ("/usr/bin/sgbt", "/x/.venv/bin/sgbt", "sgbt"),
+        (None, "{here}/.venv/bin/sgbt", ".venv/bin/sgbt"),
+        (None, "/x/sgbt/__main__.py", f"{sys.executable} -m sgbt"),
+    ],
+)
+def test_the_next_command_is_one_that_the_shell_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: str | None, called: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("shutil.which", lambda name: found)
+    monkeypatch.setattr(sys, "argv", [called.format(here=tmp_path)])
+    assert program() == told
 
 
 def test_what_was_finished_when_it_was_interrupted_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = demo(tmp_path / "whole")
     with monkeypatch.context() as patch:
-        patch.setattr(command, "attacked", _interrupted)
-        done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "out"), "--reviews", "200", "--limit", "40"])
+        patch.setattr(demo_stages, "attacked", _interrupted)
+        done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "out"), *SIZES])
         assert done.exit_code == 130
     kept = (tmp_path / "out" / "certified" / "certificates.jsonl").read_bytes()
     resumed = demo(tmp_path / "out")

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-import resource
-import shutil
-import socket
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests import small
+from tests.cli.walked import TRAIN, run, tree
 
-from sgbt.cli.app import main
-
-TRAIN = ["--model", "linear", "--objective", "standard", "--substitutions", "synonyms.json", "--epochs", "1"]
 CNN = ["--vectors", "vectors.txt", "--substitutions", "synonyms.json", "--epochs", "1", "--out", "new"]
 
 WRONG: dict[str, tuple[list[str], str]] = {
@@ -158,86 +147,9 @@ WRONG: dict[str, tuple[list[str], str]] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with good files and bad ones, a trained run, and copies of it with one thing wrong in each."""
-    folder = tmp_path_factory.mktemp("walk")
-    texts = small.dataset(train=60)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setenv("SGBT_CACHE", str(folder / ".cache"))
-        table = small.vectors()
-        lines = [" ".join([word, *(f"{x:.5f}" for x in table.vector(word))]) for word in table.words]
-        Path("vectors.txt").write_text("\n".join(lines) + "\n")
-        small.TABLE.to_json("synonyms.json")
-        rows = [f"{each.text},{('bad', 'good')[each.label]}" for each in texts.train]
-        Path("reviews.csv").write_text("\n".join(["text,label", *rows]))
-        Path("moved.csv").write_text("\n".join(["text,label", *rows]))
-        Path("onelabel.csv").write_text("text,label\na film,good\nno film,good\n")
-        Path("other.csv").write_text("text,label\n" + "a film,maybe\nno film,perhaps\n" * 9)
-        Path("empty.csv").touch()
-        Path("header.csv").write_text("text,label\n")
-        Path("noise.csv").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
-        Path("reviews.docx").write_bytes(b"PK")
-        Path("folder").mkdir()
-        Path("folder-full").mkdir()
-        Path("folder-full/holiday.jpg").touch()
-        Path("typo.toml").write_text("[training]\nepoch = 3\n")
-        Path("broken.json").write_text('{"film": ["movie"')
-        Path("line.json").write_text('{"mine": true}')  # a last line without its end, and not a row cut off by a kill
-        Path("list.json").write_text('["film"]')
-        Path("two.json").write_text('{"film": ["moving picture"]}')
-        assert run("train", "reviews.csv", *TRAIN, "--out", "run") == 0
-        assert run("train", "moved.csv", *TRAIN, "--out", "run-moved") == 0
-        Path("moved.csv").write_text("\n".join(["text,label", *rows[5:]]))
-        assert run("certify", "run", "--limit", "2", "--tiers", "ibp", "--out", "rows.jsonl") == 0
-        spoil("config", lambda run: (run / "config.json").write_text("{}"))
-        spoil("future", lambda run: edit(run / "config.json", format=99))
-        spoil("weights", lambda run: (run / "model.safetensors").write_bytes(b"\x08"))
-        spoil("words", lambda run: (run / "vocabulary.json").unlink())
-        spoil("table", lambda run: (run / "substitutions.json.gz").unlink())
-        spoil("swapped", lambda run: edit(run / "config.json", substitutions="0" * 64))
-        spoil("note", lambda run: (run / "data.json").write_text("[]"))
-        shutil.copytree("run", "half")
-        Path("half/config.json").unlink()
-    return folder
-
-
-def spoil(name: str, how: Callable[[Path], object]) -> None:
-    how(Path(shutil.copytree("run", f"run-{name}")))
-
-
-def edit(path: Path, **changes: object) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-
-def run(*arguments: str) -> int:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["sgbt", *arguments])
-        try:
-            main()
-        except SystemExit as left:
-            return int(left.code or 0)
-    return 0
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    """Every file with its content, but for caches and locks, which belong to nobody."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and ".cache" not in path.parts and path.name != ".lock"
-    }
-
-
 @pytest.mark.parametrize("case", WRONG)
-def test_one_sentence_and_nothing_left_behind(
-    world: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], case: str
-) -> None:
+def test_one_sentence_and_nothing_left_behind(world: Path, capfd: pytest.CaptureFixture[str], case: str) -> None:
     arguments, sentence = WRONG[case]
-    monkeypatch.chdir(world)
-    monkeypatch.setenv("SGBT_CACHE", str(world / ".cache"))
-    monkeypatch.delenv("SGBT_DATA", raising=False)
     before = tree(world)
     assert run(*arguments) == 2
     told = capfd.readouterr().err
@@ -246,40 +158,3 @@ def test_one_sentence_and_nothing_left_behind(
     assert sentence in told
     assert tree(world) == before
     assert not (world / "new").exists()
-
-
-FULL = [
-    ["train", "reviews.csv", *TRAIN, "--out", "full"],
-    ["certify", "run", "--out", "full.jsonl"],
-    ["publish", "run", "--out", "full-folder"],
-    ["attack", "run", "--method", "greedy", "--out", "full2.jsonl"],
-]
-
-
-@pytest.mark.parametrize("arguments", FULL, ids=lambda arguments: arguments[0])
-def test_a_disk_that_fills_up(world: Path, arguments: list[str]) -> None:
-    """No file may grow beyond 600 bytes, which the operating system reports as it does a full disk."""
-    done = subprocess.run(
-        [sys.executable, "-m", "sgbt", *arguments],
-        cwd=world,
-        env=os.environ | {"SGBT_CACHE": str(world / ".cache")},
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600)),
-    )
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("sgbt: wanted to"), done.stderr
-    assert done.stderr.count("\n") == 1
-    assert "file too large" in done.stderr
-
-
-def test_a_port_that_is_taken(world: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(world)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        assert run("serve", "run", "--port", port) == 2
-    told = capfd.readouterr().err
-    assert told.startswith("sgbt: ")
-    assert told.count("\n") == 1, told
-    assert port in told

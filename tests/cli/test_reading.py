@@ -89,3 +89,25 @@ def test_a_run_from_before_names_its_dataset_in_its_note() -> None:
 def test_yahoo_is_yahoo_answers() -> None:
     with pytest.raises(DataError, match="beside yahoo_answers"):
         Reading("yahoo", test_file="second.csv").load(data_home=None)
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_a_limit_on_a_file_sorted_by_label_leaves_no_label_out(separate: bool) -> None:
+    for name, count in (("first.csv", 60), ("second.csv", 30)):
+        data = sorted(small.dataset(train=count, seed=count).train, key=lambda each: each.label)
+        rows = [f"{each.text},{('bad', 'good')[each.label]}" for each in data]
+        Path(name).write_text("\n".join(["text,label", *rows]))
+    options = [*OPTIONS, *(["--test-file", "second.csv"] if separate else [])]
+    limited = ["train", "first.csv", *options, "--limit", "6", "--out"]
+    assert sgbt(*limited, "run") == sgbt(*limited, "again") == 0
+    kept = [Path(run, "vocabulary.json").read_bytes() for run in ("run", "again")]
+    assert kept[0] == kept[1]
+    for words in (small.GOOD, small.BAD):
+        assert any(f'"{word}"'.encode() in kept[0] for word in words)
+    assert sgbt("certify", "run", "--limit", "6", "--out", "rows.jsonl") == 0
+    assert sorted(row.label for row in read_rows("rows.jsonl")) == [0, 0, 0, 1, 1, 1]
+    assert sgbt("attack", "run", "--limit", "4", "--method", "greedy", "--out", "attacks.jsonl") == 0
+    attacked = {json.loads(line)["index"]: json.loads(line) for line in Path("attacks.jsonl").read_text().splitlines()}
+    assert sorted(row["label"] for row in attacked.values()) == [0, 0, 1, 1]
+    dataset = Reading().for_run(Path("run"), data_home=None)
+    assert [attacked[index]["original"] for index in range(4)] == list(dataset.test.texts[:4])

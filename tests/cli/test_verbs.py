@@ -9,8 +9,15 @@ import pytest
 from tests.conftest import Command
 from typer.testing import CliRunner
 
+from sgbt.attacks import METHODS
+from sgbt.certify import TIERS
+from sgbt.cli import names
 from sgbt.cli.app import app
 from sgbt.cli.verbs import VERBS
+from sgbt.evaluate import SHIPPED
+from sgbt.models import MODELS
+from sgbt.training import OBJECTIVES
+from sgbt.training.parallel import DEVICES
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -37,7 +44,10 @@ def test_the_list_shows_every_verb() -> None:
         assert verb.summary in told
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["data", "list"], ["data", "get", "imbd"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--version"], ["--help"], ["data", "list"], ["data", "get", "imbd"], *([name, "--help"] for name in VERBS)],
+)
 def test_what_needs_no_model_starts_without_torch(arguments: list[str]) -> None:
     code = (
         "import sys; from sgbt.cli import main\n"
@@ -46,6 +56,13 @@ def test_what_needs_no_model_starts_without_torch(arguments: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == "False"
+
+
+def test_the_names_in_help_texts_are_those_of_what_is_loaded_later() -> None:
+    assert tuple(MODELS) == names.MODELS
+    assert tuple(OBJECTIVES) == names.OBJECTIVES
+    assert tuple(METHODS) == names.METHODS
+    assert (DEVICES, TIERS, SHIPPED) == (names.DEVICES, names.TIERS, names.GRIDS)
 
 
 def test_the_package_itself_is_the_command() -> None:

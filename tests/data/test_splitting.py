@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgbt.data.splitting import cut
+from sgbt.data.splitting import cut, mixed
 
 rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6)), max_size=40)
 fractions = st.floats(0, 0.99)
@@ -68,3 +68,23 @@ def test_a_label_whose_only_text_has_another_label_too_is_kept() -> None:
         parts = cut(labels, 0.5, seed=seed, groups=["a", "b", "c", "d", "d"])
         assert 4 in parts.kept
         assert 3 in parts.kept
+
+
+@given(st.lists(st.integers(0, 3), max_size=60).map(sorted), st.integers(0, 2**32))
+def test_the_first_texts_of_a_mixed_order_have_every_label_in_its_share(labels: list[int], seed: int) -> None:
+    order = mixed(np.array(labels, dtype=int), seed=seed)
+    assert sorted(order.tolist()) == list(range(len(labels)))
+    assert mixed(np.array(labels, dtype=int), seed=seed).tolist() == order.tolist()
+    sizes = Counter(labels)
+    for taken in range(len(labels) + 1):
+        found = Counter(labels[row] for row in order[:taken])
+        for label, size in sizes.items():
+            assert abs(found[label] - taken * size / len(labels)) <= max(len(sizes) / 2, 1)
+
+
+def test_a_mixed_order_is_random_within_a_label() -> None:
+    labels = np.array([0] * 50 + [1] * 50)
+    one, other = mixed(labels, seed=0), mixed(labels, seed=1)
+    assert one.tolist() != other.tolist()
+    first = [row for row in one.tolist() if row < 50]
+    assert first != sorted(first)

@@ -12,6 +12,9 @@ from tests.conftest import ROOT
 from tests.docs.pages import FOLLOWED, PAGES, Piece, pieces
 from typer.testing import CliRunner
 
+import sgbt
+import sgbt.bridges
+import sgbt.serve
 from sgbt.cli.app import app
 from sgbt.cli.verbs import VERBS
 
@@ -128,3 +131,32 @@ def test_the_first_code_of_the_readme_is_the_two_commands() -> None:
     first = re.search(r"^```\w*\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
     assert first is not None
     assert first[1] == "make demo\nmake test\n"
+
+
+def test_the_readme_comes_in_the_order_that_a_newcomer_wants() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"\.(?:\s|$)", page.split("\n\n")[1])) == 2  # what it does, in two sentences
+    parts = ("sgbt trains", "make demo\nmake test", "![The report", "| method |", "```python", "## Beside other tools")
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
+    (example,) = [piece for piece in pieces("README.md") if piece.language == "python"]
+    assert len([line for line in example.source.splitlines() if line]) <= 15
+    assert (ROOT / str(re.findall(r"!\[The report[^]]*\]\(([^)]+)", page)[0])).is_file()
+
+
+def test_the_site_has_every_page_that_a_reader_comes_for() -> None:
+    listed = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("nav:")[1]
+    own = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+    assert {page for page in own if page not in listed} == set()
+    howto = {f"howto/own-{what}.md" for what in ("data", "synonyms", "language", "model")} | {"howto/cluster.md"}
+    wanted = howto | {"tutorial.md", "demo.md", "mathematics.md", "paper.md", "results.md", "reference/commands.md"}
+    assert {page for page in wanted if page not in listed} == set()
+
+
+def test_the_reference_has_every_public_name() -> None:
+    listed = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
+    known = {name.rsplit(".", 1)[-1] for name in re.findall(r"^::: (\S+)", listed, re.MULTILINE)}
+    assert set(sgbt.__all__) - known <= {"__version__", "SgbtError"}
+    assert "sgbt.errors" in listed  # where SgbtError is
+    for package in (sgbt.bridges, sgbt.serve):
+        assert set(package.__all__) <= known

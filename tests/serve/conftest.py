@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.serve.browsing import address, browser, page
 from tests.soundness.trained import trained
 
 from sgbt.models import save_classifier
 from sgbt.serve import Limits, Pool, create_app
 from sgbt.serve.guard import LOOPBACK
 
+__all__ = ["address", "browser", "page"]
 ADDRESS = "http://127.0.0.1:8000"
 GENEROUS = Limits(workers=1, burst=10**6, per_minute=10**6, csv_rows=50)
 """Limits that no test meets by accident."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,17 @@ def test_a_worker_that_died_is_replaced(runs: list[Path]) -> None:
 
 def test_a_folder_that_is_no_run_is_told_before_anything_is_served(tmp_path: Path) -> None:
     with pytest.raises(ServeError, match="the folder of a trained model"), Pool([tmp_path / "nowhere"]):
+        pass
+
+
+def test_a_process_that_cannot_be_started_is_told_as_the_machine_tells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(process: object) -> None:
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(SpawnProcess, "start", refused)
+    with pytest.raises(OSError, match="temporarily unavailable"), Pool([tmp_path]):
         pass
 
 

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import torch
 import typer
 from rich.console import Console
 
-from sgbt.attacks import METHODS, AttackResult, attack, method_named, write_textattack_csv
-from sgbt.attacks.methods import full_name
+from sgbt.cli import names
 from sgbt.cli import options as opt
-from sgbt.cli.attack_view import AttackView, show_examples, show_summary
 from sgbt.cli.reading import Reading
-from sgbt.data import Split, TextDataset
-from sgbt.errors import AttackError, DataError
-from sgbt.lexicon import SubstitutionTable
-from sgbt.models import TextClassifier, load_classifier
+from sgbt.errors import AttackError
+
+if TYPE_CHECKING:
+    from sgbt.attacks import AttackResult
 
 console = Console(highlight=False)
-RUN, PUBLISHED = "run", "published"
+PUBLISHED = "published"
 
 
 def attack_(
     run: Annotated[Path, typer.Argument(help="Folder of a trained model.")],
     method: Annotated[
-        str, typer.Option(help=f"One or more of {', '.join(METHODS)} (ga is genetic), separated by commas.")
+        str, typer.Option(help=f"One or more of {', '.join(names.METHODS)} (ga is genetic), separated by commas.")
     ] = "pwws,ga,pso",
     data: opt.DataOfRun = "",
     split: Annotated[str, typer.Option(help="train, dev or test; all takes every row of a file.")] = "test",
@@ -41,7 +37,7 @@ def attack_(
             help="Who may replace whom: run is the table the model was trained for, published is each attack's own; "
             "or counter_fitted, counter_fit, neighbours, wordnet, sememes or a JSON file."
         ),
-    ] = RUN,
+    ] = "run",
     vectors: opt.Vectors = "glove",
     max_changed: Annotated[
         float | None, typer.Option(help="Greatest share of words to change (otherwise as published).")
@@ -57,24 +53,36 @@ def attack_(
     data_home: opt.DataHome = None,
 ) -> None:
     """Attack a trained model; progress is shown, every text is a row, and an interrupted run goes on where it stood."""
+    import torch
+
+    from sgbt.attacks import METHODS, attack, method_named, write_textattack_csv
+    from sgbt.attacks.methods import full_name
+    from sgbt.cli.attack_parts import table_for, texts_of
+    from sgbt.cli.attack_view import AttackView, show_examples, show_summary
+    from sgbt.models import load_classifier
+
     if threads:
         torch.set_num_threads(threads)
     changes: dict[str, Any] = {} if max_changed is None else {"max_changed": max_changed}
-    names = [full_name(name) for name in method.split(",") if name.strip()]
-    methods = {name: method_named(name, **changes) for name in names}  # refuses a wrong one before anything is loaded
+    chosen_names = [full_name(name) for name in method.split(",") if name.strip()]
+    methods = {
+        name: method_named(name, **changes) for name in chosen_names
+    }  # refuses a wrong one before anything is loaded
     if not methods:
         raise AttackError(wanted=f"one or more of {', '.join(METHODS)}", got="none", where="--method")
     if csv and csv.is_dir():
         raise AttackError(wanted="a file to write", got="a folder", where=str(csv), remedy="choose another --csv")
     classifier = load_classifier(run)
     dataset = Reading(data, text, label, drop_empty=drop_empty, encoding=encoding).for_run(run, data_home=data_home)
-    texts = _texts(classifier, dataset, split)[:limit]
+    texts = texts_of(classifier, dataset, split)[:limit]
     console.print(
         f"{run}: {len(texts):,} texts of {dataset.name} ({split}), {', '.join(methods)}, seed {seed}", soft_wrap=True
     )
     results: list[AttackResult] = []
     for name, chosen in methods.items():
-        table = _table(classifier, chosen.source if substitutions == PUBLISHED else substitutions, vectors, data_home)
+        table = table_for(
+            classifier, chosen.source if substitutions == PUBLISHED else substitutions, vectors, data_home
+        )
         with AttackView(name, len(texts)) as view:
             results += attack(
                 classifier,
@@ -94,37 +102,3 @@ def attack_(
         write_textattack_csv(results, csv)
     for path in filter(None, (out, csv)):
         console.print(f"rows in {path}", soft_wrap=True)
-
-
-def _texts(classifier: TextClassifier, dataset: TextDataset, split: str) -> Split:
-    if dataset.label_names != classifier.label_names:
-        raise DataError(
-            wanted=f"the labels that the model knows ({', '.join(classifier.label_names[:10])})",
-            got=", ".join(dataset.label_names[:10]),
-            where=dataset.name,
-            remedy="name the label column with --label, or attack a model of that data",
-        )
-    splits = {part.name: part for part in dataset.splits}
-    if split == "all":
-        parts = dataset.splits
-        whole = [example for part in parts for example in part]
-        return Split("all", tuple(example.text for example in whole), torch.tensor([e.label for e in whole]).numpy())
-    if split not in splits:
-        raise AttackError(wanted="one of train, dev, test, all", got=repr(split), where="--split")
-    return splits[split]
-
-
-def _table(classifier: TextClassifier, name: str, vectors: str, data_home: Path | None) -> SubstitutionTable:
-    if name == RUN:
-        if classifier.table is None:
-            raise AttackError(
-                wanted="a model that was trained with a substitution table",
-                got="one without",
-                where="--substitutions run",
-                remedy="choose a table, such as --substitutions counter_fitted",
-            )
-        return classifier.table
-    table = opt.table_of(name, partial(opt.vectors_of, vectors, data_home=data_home), data_home=data_home)
-    if table is None:
-        raise AttackError(wanted="a substitution table", got=repr(name), where="--substitutions")
-    return table

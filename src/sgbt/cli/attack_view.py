@@ -8,12 +8,13 @@ from types import TracebackType
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from sgbt.attacks import AttackResult, Share, summarise
 from sgbt.attacks.result import FAILED, SUCCESS
+from sgbt.cli.progress import counting
 from sgbt.models import TextClassifier
 
 SHOWN_WORDS = 60
@@ -24,16 +25,7 @@ class AttackView:
     """A bar with the running robust accuracy; use it as a context manager and `tell` it every result."""
 
     def __init__(self, method: str, total: int) -> None:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("robust {task.fields[robust]}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-        )
-        screen = Console(stderr=True)
-        self._bars = Progress(*columns, console=screen, transient=True, disable=not screen.is_interactive)
+        self._bars = counting(TextColumn("robust {task.fields[robust]}"))
         self._task = self._bars.add_task(method, total=total, robust="-")
         self._held = self._seen = 0
 

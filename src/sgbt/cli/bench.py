@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
+from sgbt.cli import names
 from sgbt.cli import options as opt
-from sgbt.cli.bench_view import BenchView
 from sgbt.errors import EvaluationError
-from sgbt.evaluate import SHIPPED, Outcome, bench, load_grid
-from sgbt.evaluate.estimate import Estimate, estimate
-from sgbt.evaluate.local import cores
 
 console = Console(highlight=False)
 FAILED = 1
@@ -23,7 +18,7 @@ EXECUTORS = ("local", "ray")
 
 
 def bench_(
-    grid: Annotated[str, typer.Argument(help=f"One of {', '.join(SHIPPED)}, or a TOML file of your own.")],
+    grid: Annotated[str, typer.Argument(help=f"One of {', '.join(names.GRIDS)}, or a TOML file of your own.")],
     out: Annotated[Path, typer.Option(help="Folder for the results; the same command goes on where it stood.")],
     only: Annotated[
         str | None, typer.Option(help="Only the cells with such names, as dataset/model/method/seed: imdb/cnn/*.")
@@ -42,6 +37,12 @@ def bench_(
     data_home: opt.DataHome = None,
 ) -> None:
     """Train, attack and certify every cell of a grid; exit code 1 if a unit of work failed."""
+    from sgbt.cli.bench_summary import show_estimate, show_outcome
+    from sgbt.cli.bench_view import BenchView
+    from sgbt.evaluate import bench, load_grid
+    from sgbt.evaluate.estimate import estimate
+    from sgbt.evaluate.local import cores
+
     if executor not in EXECUTORS:
         raise EvaluationError(wanted=f"one of {', '.join(EXECUTORS)}", got=repr(executor), where="--executor")
     if address and executor != "ray":
@@ -49,7 +50,7 @@ def bench_(
     chosen = load_grid(grid)
     if dry_run:
         console.print("trying every kind of work for a moment ...")
-        _show_estimate(estimate(chosen, out, only=only, data_home=data_home), workers or cores())
+        show_estimate(estimate(chosen, out, only=only, data_home=data_home), workers or cores(), console)
         return
     with BenchView(chosen.title, workers or cores()) as view:
         if executor == "ray":
@@ -65,36 +66,6 @@ def bench_(
             )
         else:
             outcome = bench(grid, out, only=only, workers=workers, data_home=data_home, listener=view)
-    _show_outcome(outcome, out)
+    show_outcome(outcome, out, console)
     if outcome.failed:
         raise typer.Exit(FAILED)
-
-
-def _show_outcome(outcome: Outcome, out: Path) -> None:
-    for title, error in outcome.failed.items():
-        console.print(f"failed: {title}: {error}", soft_wrap=True, markup=False)
-    done = len(outcome.units) - len(outcome.failed)
-    console.print(f"{done:,} of {len(outcome.units):,} units done, {len(outcome.failed):,} failed", soft_wrap=True)
-    console.print(f"{len(outcome.records):,} run records in {out / 'records.jsonl'}", soft_wrap=True, markup=False)
-    console.print(f"for tables and plots: sgbt report {out} --out report.html", soft_wrap=True, markup=False)
-
-
-def _show_estimate(found: Estimate, workers: int) -> None:
-    table = Table("work", "units", "done before", "hours of the others, at most", box=None, pad_edge=False)
-    done = Counter(each.unit.kind for each in found.units if each.done)
-    for kind in dict.fromkeys(each.unit.kind for each in found.units):
-        own = [each for each in found.units if each.unit.kind == kind]
-        hours = sum(each.seconds for each in own if not each.done) / 3600
-        table.add_row(kind, f"{len(own):,}", f"{done[kind]:,}", _hours(hours))
-    console.print(table)
-    console.print(
-        f"{len(found.units):,} units; at most {_hours(found.hours)} hours of one core, so "
-        f"{_hours(found.hours / workers)} hours with {workers} of this machine's cores; "
-        f"{found.disk / 2**30:,.3g} GiB of disk",
-        soft_wrap=True,
-    )
-    console.print(found.note, soft_wrap=True)
-
-
-def _hours(hours: float) -> str:
-    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}"

@@ -9,10 +9,7 @@ import typer
 from rich.console import Console
 
 from sgbt.cli import options as opt
-from sgbt.cli.demo_stages import CERTIFIED, NORMAL, Measured, Settings, attacked, certified, data_of, trained
-from sgbt.cli.demo_view import show
 from sgbt.cli.progress import ProgressBars
-from sgbt.report import Report, report_of_records, report_of_run
 from sgbt.resources import get
 
 console = Console(highlight=False)
@@ -31,6 +28,9 @@ def demo(
 
     Every stage is kept in the output folder: interrupt it at any time, and the same command goes on from there.
     """
+    from sgbt.cli.demo_stages import CERTIFIED, NORMAL, Measured, Settings, attacked, certified, data_of, trained
+    from sgbt.cli.demo_view import report_of, show
+
     for number, name in enumerate(("imdb", "glove"), start=1):
         with ProgressBars() as bars:
             located = get(name, data_home=data_home, progress=bars)
@@ -56,19 +56,8 @@ def demo(
     results = [
         Measured(name, run, proofs[name], attacked(run, proofs[name], data, out / name)) for name, run in found.items()
     ]
-    page = _report(results).save(out / "report.html")
+    page = report_of(results).save(out / "report.html")
     show(results, data, out, page, console)
-
-
-def _report(results: list[Measured]) -> Report:
-    """Both runs in one report."""
-    parts = [report_of_run(each.run, each.proofs, each.attacks) for each in results]
-    records = [record for part in parts for record in part.records]
-    examples = [example for part in parts for section in part.document.sections for example in section.examples]
-    pairs = [(results[1].run.about["objective"], results[0].run.about["objective"])]
-    return report_of_records(
-        records, title="IMDB: a TextCNN trained normally, and one to be certified", pairs=pairs, examples=examples
-    )
 
 
 def _say(title: str) -> None:

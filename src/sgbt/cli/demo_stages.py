@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sgbt.attacks import AttackResult, attack
 from sgbt.certify import Certificate, certify, check_consistent
 from sgbt.cli import options as opt
 from sgbt.cli.attack_view import AttackView
+from sgbt.cli.progress import counting
 from sgbt.cli.training_view import TrainingView
 from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.embeddings import EmbeddingTable
@@ -137,9 +137,8 @@ def trained(name: str, data: Data, folder: Path, console: Console) -> Run:
 
 def certified(run: Run, data: Data, folder: Path) -> list[Certificate]:
     """A certificate for every test review."""
-    columns = (TextColumn("certifying {task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(folder.name, total=len(data.dataset.test))
+    with counting() as bars:
+        task = bars.add_task(f"certifying {folder.name}", total=len(data.dataset.test))
         return certify(
             run.model,
             data.dataset.test,

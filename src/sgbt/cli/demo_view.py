@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,11 +13,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sgbt.attacks.result import FAILED
+from sgbt.attacks.result import FAILED, SUCCESS
 from sgbt.certify import Certificate
 from sgbt.cli.attack_view import show_examples
 from sgbt.cli.demo_stages import Data, Measured
 from sgbt.lexicon import combinations
+from sgbt.report import Report, report_of_records, report_of_run
 from sgbt.shares import Share
 
 SHOWN = 3
@@ -27,17 +31,29 @@ def show(results: Sequence[Measured], data: Data, out: Path, page: Path, console
     console.print(_figures(results))
     console.print(
         f"Of {len(data.dataset.test)} test reviews that neither model saw. Robust: right, and broken by no attack. "
-        "Certified: right, and proven that no combination of substitutes changes it.",
+        "Certified: right, and proven that no combination of substitutes changes it. In brackets: 95 % intervals.",
         soft_wrap=True,
     )
     console.print()
-    console.print("[bold]Three reviews on which the normal model was fooled[/bold]")
+    fooled = min(len({result.index for result in normal.attacks if result.status == SUCCESS}), SHOWN)
+    console.print(f"[bold]{_reviews(fooled)} on which the normal model was fooled[/bold]")
     show_examples(normal.attacks, SHOWN, normal.run.model, console)
     if proof := _chosen(normal, firm):
         _show_proven(proof, data, console)
     console.print()
     console.print(f"[bold]The report[/bold]: {page}", soft_wrap=True)
-    console.print(f"[bold]Next[/bold]: sgbt serve {out / normal.name} {out / firm.name}", soft_wrap=True)
+    console.print(f"[bold]Next[/bold]: {program()} serve {out / normal.name} {out / firm.name}", soft_wrap=True)
+
+
+def report_of(results: Sequence[Measured]) -> Report:
+    """Both runs in one report."""
+    parts = [report_of_run(each.run, each.proofs, each.attacks) for each in results]
+    records = [record for part in parts for record in part.records]
+    examples = [example for part in parts for section in part.document.sections for example in section.examples]
+    pairs = [(results[1].run.about["objective"], results[0].run.about["objective"])]
+    return report_of_records(
+        records, title="IMDB: a TextCNN trained normally, and one to be certified", pairs=pairs, examples=examples
+    )
 
 
 def robust(measured: Measured) -> Share:
@@ -46,6 +62,14 @@ def robust(measured: Measured) -> Share:
     for result in measured.attacks:
         held[result.index] = held.get(result.index, True) and result.status == FAILED
     return Share(sum(held.values()), len(held))
+
+
+def program() -> str:
+    """How this command line is called again from here: `make demo` runs one that the shell does not find by name."""
+    if shutil.which("sgbt"):
+        return "sgbt"
+    called = Path(sys.argv[0])
+    return os.path.relpath(called) if called.name == "sgbt" else f"{sys.executable} -m sgbt"
 
 
 def _figures(results: Sequence[Measured]) -> Table:
@@ -59,7 +83,11 @@ def _figures(results: Sequence[Measured]) -> Table:
 
 def _shown(share: Share) -> str:
     low, high = share.interval
-    return f"{share.value:.1%}\n{share.count:,} of {share.total:,}\n95 %: {low:.1%} to {high:.1%}"
+    return f"{share.value:.1%}\n{share.count:,} of {share.total:,}\n({low:.1%} to {high:.1%})"
+
+
+def _reviews(count: int) -> str:
+    return ("No review", "One review", "Two reviews", "Three reviews")[count]
 
 
 def _chosen(normal: Measured, firm: Measured) -> Certificate | None:
@@ -82,7 +110,7 @@ def _show_proven(proof: Certificate, data: Data, console: Console) -> None:
         soft_wrap=True,
         markup=False,
     )
-    console.print(_marked(text, data))
+    console.print(_marked(text, data, ("", "") if console.is_terminal else ("<", ">")))
 
 
 def counted(number: int) -> str:
@@ -94,11 +122,15 @@ def counted(number: int) -> str:
     return f"{number // 10 ** (exponent - 1) / 10:.1f} x 10^{exponent}"
 
 
-def _marked(text: str, data: Data) -> Text:
+def _marked(text: str, data: Data, around: tuple[str, str]) -> Text:
+    """The text with its replaceable words in colour and, where there is none, with signs around them."""
     tokens, shown, position = data.tokenizer.tokenize(text), Text(), 0
     for word, start, end in zip(tokens.words, tokens.starts, tokens.ends, strict=True):
         shown.append(text[position:start])
-        shown.append(text[start:end], style="bold cyan" if data.table.substitutes(word) else "")
+        if data.table.substitutes(word):
+            shown.append(text[start:end].join(around), style="bold cyan")
+        else:
+            shown.append(text[start:end])
         position = end
     shown.append(text[position:])
     return shown

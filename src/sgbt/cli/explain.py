@@ -6,17 +6,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from sgbt.certify import Explanation, Verdict, explain
 from sgbt.cli import options as opt
-from sgbt.cli.certify import Budget, Run, Table_, table_for
-from sgbt.errors import DataError
-from sgbt.models import TextClassifier, load_classifier
+from sgbt.cli.certify import Budget, Run, Table_
 
 console = Console(highlight=False)
-SHOWN = 10
 
 
 def explain_(
@@ -29,74 +23,14 @@ def explain_(
     data_home: opt.DataHome = None,
 ) -> None:
     """Show what an adversary would replace in a text, and whether the label is proven to stay."""
+    from sgbt.certify import explain
+    from sgbt.cli import explain_view as view
+    from sgbt.cli.certify_parts import table_for
+    from sgbt.models import load_classifier
+
     classifier = load_classifier(run)
     table = table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
-    told = explain(classifier, text, table, label=_number(classifier, label), max_substitutions=max_substitutions)
-    console.print(_marked(told), soft_wrap=True)
-    _verdict(told, classifier)
-    _weakest(told)
-
-
-def _number(classifier: TextClassifier, label: str | None) -> int | None:
-    if label is None:
-        return None
-    if label not in classifier.label_names:
-        raise DataError(wanted=f"one of {', '.join(classifier.label_names)}", got=repr(label), where="--label")
-    return classifier.label_names.index(label)
-
-
-def _marked(told: Explanation) -> Text:
-    """The text with each word that can cost something followed by what it would become; the weakest in bold red."""
-    shown, position, text = Text(), 0, told.tokens.text
-    heavy = {word.place for word in told.weakest[:SHOWN]}
-    for word in told.words:
-        start, end = told.tokens.starts[word.place], told.tokens.ends[word.place]
-        shown.append(text[position:start])
-        style = "bold red" if word.place in heavy else "yellow" if word.substitute else ""
-        shown.append(text[start:end], style=style)
-        if word.place in heavy:
-            shown.append(f"[{word.substitute} {word.drop:+.3g}]", style="red")
-        position = end
-    shown.append(text[position:], style="dim" if told.certificate.truncated else "")
-    return shown
-
-
-def _verdict(told: Explanation, classifier: TextClassifier) -> None:
-    proof, names = told.certificate, classifier.label_names
-    label, rival = names[proof.label], names[told.rival]
-    words = "any number of words" if proof.max_substitutions is None else f"at most {proof.max_substitutions} words"
-    if proof.verdict is Verdict.MISCLASSIFIED:
-        console.print(f"misclassified: read as {names[proof.predicted]}, not {label}", soft_wrap=True, markup=False)
-        return
-    meaning = f"no replacement of {words} changes it" if proof.certified else f"not proven for {words}"
-    console.print(f"{label}: {proof.verdict}; {meaning}", soft_wrap=True, markup=False)
-    console.print(
-        f"margin over {rival}: {told.clean:.4g} as it stands, at least {proof.margin:.4g} whatever is replaced"
-        f" (tier {proof.tier}, slack {proof.slack:.2g})",
-        soft_wrap=True,
-        markup=False,
+    told = explain(
+        classifier, text, table, label=view.number_of(classifier, label), max_substitutions=max_substitutions
     )
-    if proof.radius is not None:
-        console.print(
-            f"radius: safe with up to {proof.radius} of its {proof.replaceable} replaceable words replaced",
-            soft_wrap=True,
-        )
-    if proof.truncated:
-        console.print(f"only the first {proof.read:,} of {proof.words:,} words are read", soft_wrap=True)
-
-
-def _weakest(told: Explanation) -> None:
-    if not told.weakest:
-        console.print("no replacement lowers the bound", soft_wrap=True)
-        return
-    table = Table("word", "becomes", "lowers the bound by", "substitutes", box=None, pad_edge=False)
-    for word in told.weakest[:SHOWN]:
-        table.add_row(word.word, word.substitute, f"{-word.drop:.4g}", str(word.choices))
-    console.print(table)
-    lost = sum(word.drop for word in told.words)
-    console.print(
-        f"tier {told.tier}: {told.clean:.4g} as it stands, {told.base - told.clean:+.4g} that no single word causes,"
-        f" {lost:+.4g} for all words together = {told.margin:.4g}",
-        soft_wrap=True,
-        markup=False,
-    )
+    view.show(told, classifier, console)

@@ -5,8 +5,23 @@ from __future__ import annotations
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bars
+
+
+def counting(*more: TextColumn) -> Bars:
+    """A bar on standard error that counts things done of all things; into a file or a pipe, nothing is drawn."""
+    screen = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *more)
+    timed = (*columns, TimeElapsedColumn(), TimeRemainingColumn())
+    return Bars(*timed, console=screen, transient=True, disable=not screen.is_interactive)
 
 
 class ProgressBars:

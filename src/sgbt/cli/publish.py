@@ -8,8 +8,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from sgbt.bridges import export, push
-
 console = Console(highlight=False, markup=False)
 
 
@@ -25,6 +23,8 @@ def publish_(
     ] = None,
 ) -> None:
     """Write a model as the Hugging Face hub has them: weights, words, and a card with its figures."""
+    from sgbt.bridges import export, push
+
     export(run, out, certificates=certificates, attacks=attacks, language=language, licence=licence)
     console.print(f"published in {out}; its card is {out / 'README.md'}", soft_wrap=True)
     if push_to:

@@ -30,11 +30,15 @@ class Reading:
     encoding: str = "utf-8"
 
     def load(self, *, data_home: Path | None) -> TextDataset:
-        """The dataset, cut as it always is: the seed of the split is fixed."""
+        """The dataset, cut as it always is: the seed of the split is fixed.
+
+        A test file may be sorted by label, and a command with `--limit` takes the first texts: they come mixed.
+        """
         from sgbt.data import load_dataset
+        from sgbt.data.splitting import mixed
 
         with ProgressBars() as bars:
-            return load_dataset(
+            dataset = load_dataset(
                 self.data,
                 text=self.text,
                 label=self.label,
@@ -45,6 +49,9 @@ class Reading:
                 data_home=data_home,
                 progress=bars,
             )
+        if not self.test_file:
+            return dataset
+        return replace(dataset, test=dataset.test.take(mixed(dataset.test.labels, seed=0)))
 
     def keep(self, run: Path, dataset: TextDataset) -> None:
         """Write it into the folder of a run, with the hash of what was read. Paths are kept in full."""

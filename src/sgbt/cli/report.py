@@ -8,9 +8,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from sgbt.report import report_of_folder
-from sgbt.report.build import FORMATS
-
 console = Console(highlight=False)
 
 
@@ -21,6 +18,9 @@ def report_(
     ] = Path("report.html"),
 ) -> None:
     """Write one self-contained HTML page, and the same tables as Markdown, LaTeX and CSV."""
+    from sgbt.report import report_of_folder
+    from sgbt.report.build import FORMATS
+
     made = report_of_folder(folder)
     made.save(out)
     for suffix in FORMATS:

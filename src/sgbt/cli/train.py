@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, fields
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-import torch
 import typer
 from rich.console import Console
 
+from sgbt.cli import names
 from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
-from sgbt.cli.training_view import TrainingView
-from sgbt.data import Split, TextDataset
 from sgbt.errors import TrainingError, did_you_mean
-from sgbt.files import atomic_write
-from sgbt.models import MODELS, Bag, BiLSTM, TextClassifier, TextCNN
-from sgbt.training import OBJECTIVES, Objective, TrainingConfig, preset_for, preset_named, train
-from sgbt.training.config import read_toml, with_options
-from sgbt.training.listener import Listeners
-from sgbt.training.parallel import DEVICES, device_named, speaks
-from sgbt.training.tensorboard import TensorBoardListener
 
-console = Console(highlight=False, markup=False, quiet=not speaks())
+if TYPE_CHECKING:
+    from sgbt.models import Bag, BiLSTM, TextCNN
 
 
 def train_(
     data: opt.Data,
     out: Annotated[Path, typer.Option(help="Folder for the run; the same command resumes it.")],
-    model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "cnn",
-    objective: Annotated[str, typer.Option(help=f"One of {', '.join(OBJECTIVES)}.")] = "sgbt",
+    model: Annotated[str, typer.Option(help=f"One of {', '.join(names.MODELS)}.")] = "cnn",
+    objective: Annotated[str, typer.Option(help=f"One of {', '.join(names.OBJECTIVES)}.")] = "sgbt",
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="At most this many epochs.")] = None,
@@ -48,7 +37,7 @@ def train_(
     test: Annotated[bool, typer.Option("--test", help="At the end, measure accuracy on the test split, once.")] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="Processor threads to use.")] = None,
     device: Annotated[
-        str, typer.Option(help=f"One of {', '.join(DEVICES)}; auto is a GPU where there is one.")
+        str, typer.Option(help=f"One of {', '.join(names.DEVICES)}; auto is a GPU where there is one.")
     ] = "auto",
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Write scalars for TensorBoard into the run's folder as well.")
@@ -60,10 +49,22 @@ def train_(
     data_home: opt.DataHome = None,
 ) -> None:
     """Train a classifier; progress is shown, every step is logged, and an interrupted run goes on where it stood."""
+    import torch
+
+    from sgbt.cli import train_parts as parts
+    from sgbt.cli.training_view import TrainingView
+    from sgbt.models import MODELS, Bag
+    from sgbt.training import preset_for, preset_named, train
+    from sgbt.training.config import read_toml, with_options
+    from sgbt.training.listener import Listeners
+    from sgbt.training.parallel import device_named, speaks
+    from sgbt.training.tensorboard import TensorBoardListener
+
+    console = Console(highlight=False, markup=False, quiet=not speaks())
     if threads:
         torch.set_num_threads(threads)
     tables = read_toml(config) if config else {}
-    chosen = _objective(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
+    chosen = parts.objective_of(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
     device_named(device)  # what is not there is told before anything is read
     boards = [TensorBoardListener(out)] if tensorboard else []
     if model not in MODELS:
@@ -72,13 +73,13 @@ def train_(
         )
     reading = Reading(data, text, label, test_file, drop_shared, drop_empty, encoding)
     whole = reading.load(data_home=data_home)
-    dataset = _limited(whole, limit) if limit else whole
+    dataset = parts.limited(whole, limit) if limit else whole
     settings = preset_named(preset) if preset else preset_for(model, dataset.name)
     settings = with_options(
         settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "the table training"
     )
     read_vectors = cache(partial(opt.vectors_of, vectors, data_home=data_home))
-    kind, given = MODELS[model], _model_options(model, tables)
+    kind, given = MODELS[model], parts.model_options(model, tables)
     network: TextCNN | BiLSTM | Bag
     if issubclass(kind, Bag):  # it needs no vectors
         network = kind(classes=dataset.classes, **given)
@@ -103,58 +104,7 @@ def train_(
         )
     if speaks():
         reading.keep(out, whole)
-    console.print(f"best epoch on dev: {_shown(run.dev)}", soft_wrap=True)
+    console.print(f"best epoch on dev: {parts.shown(run.dev)}", soft_wrap=True)
     if test and speaks():
-        console.print(_measured(run.model, dataset.test, out, chosen, settings, seed), soft_wrap=True)
+        console.print(parts.measured(run.model, dataset.test, out, chosen, settings, seed), soft_wrap=True)
     console.print(f"saved in {out}", soft_wrap=True)
-
-
-def _objective(name: str, table: dict[str, Any], **given: float | None) -> Objective:
-    if name not in OBJECTIVES:
-        raise TrainingError(
-            wanted=f"one of {', '.join(OBJECTIVES)}",
-            got=repr(name),
-            where="--objective",
-            remedy=did_you_mean(name, OBJECTIVES),
-        )
-    kind = OBJECTIVES[name]
-    known = {field.name for field in fields(kind)}
-    for option, value in given.items():
-        if value is not None and option not in known:
-            raise TrainingError(wanted=f"an objective with {option}", got=name, remedy="use gbm, sgbt or certified")
-    return with_options(
-        kind(), table | {key: value for key, value in given.items() if value is not None}, "the table objective"
-    )
-
-
-def _model_options(model: str, tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    table = tables.get("model", {})
-    with_options(MODELS[model].Options(), table, "the table model")  # refuses an option that the model does not have
-    return table
-
-
-def _limited(dataset: TextDataset, limit: int) -> TextDataset:
-    return TextDataset(
-        dataset.name, dataset.label_names, dataset.train[:limit], dataset.dev, dataset.test, dataset.duplicates
-    )
-
-
-def _measured(
-    model: TextClassifier, test: Split, out: Path, objective: Objective, settings: TrainingConfig, seed: int
-) -> str:
-    predicted = model.predict(test.texts).probabilities.argmax(axis=1)
-    right = int(np.sum(predicted == test.labels))
-    row: dict[str, Any] = {
-        "clean_accuracy": right / max(len(test), 1),
-        "clean_right": right,
-        "clean_total": len(test),
-        "seed": seed,
-    }
-    row |= {"objective": objective.name, "options": asdict(objective), "config": asdict(settings)}
-    with atomic_write(out / "test.json") as stream:
-        stream.write(json.dumps(row, indent=1).encode())
-    return f"clean accuracy on test: {right:,} of {len(test):,} = {row['clean_accuracy']:.2%}"
-
-
-def _shown(scores: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:.2%}" for name, value in scores.items() if name != "score") or "none"

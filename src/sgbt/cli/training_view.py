@@ -51,7 +51,8 @@ class TrainingView:
         elif now - self._told > QUIET_SECONDS:
             left = (now - self._began) / self._seen * (self._steps - number - 1)
             self._console.print(
-                f"{self._title}, step {number + 1} of {self._steps}: {self._state(now)}, {left:.0f} s left"
+                f"{self._title}, step {number + 1} of {self._steps}: {self._state(now)}, {left:.0f} s left",
+                soft_wrap=True,
             )
             self._told = now
 

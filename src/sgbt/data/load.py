@@ -9,7 +9,7 @@ from sgbt.data.dataset import Split, TextDataset, count_duplicates
 from sgbt.data.huggingface import is_hugging_face, read_hugging_face
 from sgbt.data.imdb import load_imdb
 from sgbt.data.labelled import LabelledTexts, labelled_texts, names_of, numbered, refuse_too_many
-from sgbt.data.splitting import cut
+from sgbt.data.splitting import cut, mixed
 from sgbt.data.tables import read_table
 from sgbt.data.yahoo import LABELS as YAHOO_LABELS
 from sgbt.data.yahoo import read_yahoo
@@ -39,7 +39,9 @@ def load_dataset(
     `source` is a name (`imdb`, `yahoo_answers` or `yahoo`), a CSV, TSV, JSONL or Parquet file (gzipped or not), or a
     `Dataset` or `DatasetDict` of the Hugging Face `datasets` library. `text` and `label` name the columns. `dev` is the
     share of the training texts that is set apart for choosing; `test`, for a single file, the share for the final
-    figures, or a second file. Cuts are stratified and seeded, and copies of one text always stay together.
+    figures, or a second file. Cuts are stratified and seeded, and copies of one text always stay together; what was cut
+    comes in a seeded order in which labels are mixed, so that the first texts speak for all. A test set that is given
+    keeps its order.
     `drop_shared` removes from train the texts that test has as well.
     """
     for name, fraction in (("dev", dev), ("test", test)):
@@ -115,7 +117,7 @@ def _assemble(
         test_split = Split("test", test.texts, numbered(test.labels, names, test_source))
     else:
         parts = cut(whole.labels, test, seed=seed + 1, groups=whole.texts)
-        test_split = Split("test", whole.take(parts.taken).texts, whole.labels[parts.taken])
+        test_split = _mixed(Split("test", whole.take(parts.taken).texts, whole.labels[parts.taken]), seed)
         whole = whole.take(parts.kept)
     duplicates = count_duplicates(whole.texts, test_split.texts)
     if drop_shared:
@@ -123,4 +125,9 @@ def _assemble(
         whole = whole.take([row for row, text in enumerate(whole.texts) if text not in known])
     parts = cut(whole.labels, dev, seed=seed, groups=whole.texts)
     dev_split = Split("dev", whole.take(parts.taken).texts, whole.labels[parts.taken])
-    return TextDataset(name, tuple(names), whole.take(parts.kept), dev_split, test_split, duplicates)
+    train, dev_split = (_mixed(part, seed) for part in (whole.take(parts.kept), dev_split))
+    return TextDataset(name, tuple(names), train, dev_split, test_split, duplicates)
+
+
+def _mixed(split: Split, seed: int) -> Split:
+    return split.take(mixed(split.labels, seed=seed))

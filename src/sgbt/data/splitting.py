@@ -1,7 +1,7 @@
 """Cutting a dev or test set from labelled texts: stratified, seeded, and never through a group.
 
 A group is a set of texts that must not be separated, because a model that has seen one of them has seen the others:
-copies of one text, or the reviews of one film.
+copies of one text, or the reviews of one film. `mixed` is the order in which the parts of a file come.
 """
 
 from __future__ import annotations
@@ -50,3 +50,17 @@ def cut(labels: np.ndarray, fraction: float, *, seed: int, groups: Sequence[obje
             returned = groups[int(np.argmax(labels == label))]
             picked[[row for row in range(len(labels)) if groups[row] == returned]] = False
     return Cut(kept=np.flatnonzero(~picked), taken=np.flatnonzero(picked))
+
+
+def mixed(labels: np.ndarray, *, seed: int) -> np.ndarray:
+    """An order of all rows, random but for this: whoever takes the first n has every label in its share of the whole.
+
+    Among the first n, a label that k of N rows have occurs within one of n k / N times for two labels, and within the
+    number of labels for more: the rows of each label are shuffled and then spread evenly from 0 to 1.
+    """
+    generator = np.random.default_rng(seed)
+    places = np.empty(len(labels))
+    for label in np.unique(labels):
+        rows = generator.permutation(np.flatnonzero(labels == label))
+        places[rows] = (np.arange(len(rows)) + 0.5) / len(rows)
+    return np.argsort(places, kind="stable")

@@ -71,9 +71,9 @@ class Plan:
         except FileNotFoundError:
             return Plan()
         except (OSError, ValueError, KeyError, TypeError) as problem:
-            raise EvaluationError(
-                wanted="a plan that sgbt bench wrote", got=f"a fault: {problem}", where=str(folder / PLAN)
-            ) from problem
+            refused = isinstance(problem, OSError) and problem.strerror
+            got = refused.lower() if refused else f"a fault: {problem}"
+            raise EvaluationError(wanted="a plan that sgbt bench wrote", got=got, where=str(folder / PLAN)) from problem
 
 
 def plan_of(grid: Grid, cells: Sequence[Cell], materials: Materials, *, given: str) -> Plan:

@@ -135,8 +135,9 @@ class _Worker:
     def start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=work, args=(self._runs, theirs), daemon=True)
-        self._process.start()
+        process = context.Process(target=work, args=(self._runs, theirs), daemon=True)
+        process.start()
+        self._process = process  # one that could not be started has no end
         theirs.close()  # the worker's copy is the only one left: when it goes, we are told
 
     def wait_until_ready(self) -> list[dict[str, Any]]:

@@ -162,11 +162,11 @@ class Trainer:
             progress.best_score, progress.best_epoch = scores.get("score", -1.0), epoch
             going.best = trained_tensors(self.model)
         going.log.add(epoch=epoch, step=self.steps_per_epoch, dev=scores, best=better)
-        self.listener.scores(epoch, scores, better)
         progress.epoch, progress.step = epoch + 1, 0
         waited = epoch - progress.best_epoch if progress.best_epoch >= 0 else 0
         progress.finished = last or waited >= self.config.patience
         self._save(going)
+        self.listener.scores(epoch, scores, better)  # what a person was told of is on the disk
 
     def _step(self, going: Going, step: Step, epoch: int, number: int) -> Taken:
         self.model.train()

@@ -100,6 +100,7 @@ export function wordsOf(told) {
     word.classList.remove("swapped");
     if (fresh === piece.text.toLowerCase()) {
       word.replaceChildren(piece.text);
+      word.setAttribute("aria-label", `${piece.text}: ${describe(piece)}`);
       return;
     }
     word.replaceChildren(make("del", {}, piece.text), make("ins", {}, fresh));

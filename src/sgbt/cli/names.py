@@ -1,0 +1,25 @@
+"""The names that help texts list, as words: what they name is loaded when it is used. A test compares the two."""
+
+from __future__ import annotations
+
+MODELS = ("cnn", "bilstm", "linear", "grams")
+OBJECTIVES = ("standard", "gbm", "sgbt", "ibp", "ascc", "atfl", "sem", "certified")
+DEVICES = ("auto", "cpu", "cuda")
+TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown", "full", "exact")
+METHODS = (
+    "pwws",
+    "genetic",
+    "genetic:alzantot",
+    "genetic:fast",
+    "genetic:openattack",
+    "pso",
+    "pso:zang",
+    "pso:quick",
+    "pso:openattack",
+    "pso:openattack-compat",
+    "greedy",
+    "beam",
+    "gradient",
+    "ensemble",
+)
+GRIDS = ("table1", "hyperparameters", "ablation", "smoke")

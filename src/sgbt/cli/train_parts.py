@@ -1,0 +1,73 @@
+"""What `sgbt train` makes of its options, and what it says at the end."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgbt.data import Split, TextDataset
+from sgbt.errors import TrainingError, did_you_mean
+from sgbt.files import atomic_write
+from sgbt.models import MODELS, TextClassifier
+from sgbt.training import OBJECTIVES, Objective, TrainingConfig
+from sgbt.training.config import with_options
+
+
+def objective_of(name: str, table: dict[str, Any], **given: float | None) -> Objective:
+    """The objective that the command line names, with options from a table and, before those, as `given`."""
+    if name not in OBJECTIVES:
+        raise TrainingError(
+            wanted=f"one of {', '.join(OBJECTIVES)}",
+            got=repr(name),
+            where="--objective",
+            remedy=did_you_mean(name, OBJECTIVES),
+        )
+    kind = OBJECTIVES[name]
+    known = {field.name for field in fields(kind)}
+    for option, value in given.items():
+        if value is not None and option not in known:
+            raise TrainingError(wanted=f"an objective with {option}", got=name, remedy="use gbm, sgbt or certified")
+    return with_options(
+        kind(), table | {key: value for key, value in given.items() if value is not None}, "the table objective"
+    )
+
+
+def model_options(model: str, tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The options of the table `model`, all of which that model has."""
+    table = tables.get("model", {})
+    with_options(MODELS[model].Options(), table, "the table model")  # refuses an option that the model does not have
+    return table
+
+
+def limited(dataset: TextDataset, limit: int) -> TextDataset:
+    """The dataset with the first texts of train alone; splits come mixed, so no label is left out."""
+    return TextDataset(
+        dataset.name, dataset.label_names, dataset.train[:limit], dataset.dev, dataset.test, dataset.duplicates
+    )
+
+
+def measured(
+    model: TextClassifier, test: Split, out: Path, objective: Objective, settings: TrainingConfig, seed: int
+) -> str:
+    """Accuracy on test, written into the run's folder with what led to it, and told in one line."""
+    predicted = model.predict(test.texts).probabilities.argmax(axis=1)
+    right = int(np.sum(predicted == test.labels))
+    row: dict[str, Any] = {
+        "clean_accuracy": right / max(len(test), 1),
+        "clean_right": right,
+        "clean_total": len(test),
+        "seed": seed,
+    }
+    row |= {"objective": objective.name, "options": asdict(objective), "config": asdict(settings)}
+    with atomic_write(out / "test.json") as stream:
+        stream.write(json.dumps(row, indent=1).encode())
+    return f"clean accuracy on test: {right:,} of {len(test):,} = {row['clean_accuracy']:.2%}"
+
+
+def shown(scores: dict[str, float]) -> str:
+    """Scores on dev in one line."""
+    return ", ".join(f"{name} {value:.2%}" for name, value in scores.items() if name != "score") or "none"
