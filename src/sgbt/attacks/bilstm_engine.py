@@ -59,9 +59,11 @@ class FastBiLSTM:
         # a text without words is read as one zero vector
         asked = [texts if texts.shape[1] else np.zeros((len(texts), 1), np.int64) for texts in asked]
         pieces = [texts[start : start + ROWS] for texts in asked for start in range(0, len(texts), ROWS)]
-        found = [self._logits(group) for group in _groups(pieces)]
-        labels = len(self._head_bias)
-        logits = torch.cat(found).numpy() if found else np.zeros((0, labels), np.float32)
+        places = [0, *accumulate(map(len, pieces))]
+        logits = np.zeros((places[-1], len(self._head_bias)), self._inputs.dtype)
+        for group in _groups(pieces):
+            found = self._logits([pieces[number] for number in group]).numpy()
+            logits[np.concatenate([np.arange(places[number], places[number + 1]) for number in group])] = found
         edges = [0, *accumulate(len(texts) for texts in asked)]
         answers = []
         for question, start, stop in zip(questions, edges, edges[1:], strict=False):
@@ -74,14 +76,16 @@ class FastBiLSTM:
         return read(texts, self._inputs, self._recurrent, mean=self._mean) @ self._head + self._head_bias
 
 
-def _groups(pieces: Sequence[Array]) -> Iterator[list[Array]]:
-    """Consecutive pieces, as many as are read at once."""
-    group: list[Array] = []
-    for piece in pieces:
-        if group and sum(map(len, group)) + len(piece) > ROWS:
+def _groups(pieces: Sequence[Array]) -> Iterator[list[int]]:
+    """The numbers of the pieces that are read at once: those of like length, as many as have room."""
+    group: list[int] = []
+    rows = 0
+    for number in sorted(range(len(pieces)), key=lambda number: pieces[number].shape[1]):
+        if group and rows + len(pieces[number]) > ROWS:
             yield group
-            group = []
-        group.append(piece)
+            group, rows = [], 0
+        group.append(number)
+        rows += len(pieces[number])
     if group:
         yield group
 

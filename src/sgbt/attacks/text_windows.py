@@ -28,6 +28,8 @@ FEW = 4
 """Up to this many positions of each text that are tried, windows come from the pool and not from running maxima."""
 BLOCK = 32
 """Swaps that are worked on at once, few enough to stay in the processor's cache."""
+UNRANKED = 24
+"""For so many texts, the greatest windows are found by looking at all; ranking them would take longer."""
 KEYS = 2.0**62
 """How many contents of windows one number can tell apart."""
 
@@ -45,6 +47,7 @@ class TextWindows:
         # by position and choice: what a swap in the original text makes of the windows around it (memory on demand)
         self._kept = np.empty((self._length * choices, self._values.shape[1]), self._values.dtype)
         self._is_kept = np.zeros(len(self._kept), bool)
+        self._looked_up = 0
         self._pool = WindowPool(np.full(self._values.shape[1], network.nothing, self._values.dtype))
 
     def answer(self, question: IdQuestion) -> Neighbourhood:
@@ -68,6 +71,19 @@ class TextWindows:
     def _ranked(self) -> RankedWindows:
         return RankedWindows.of(self._values, mean=self._network.mean)
 
+    def _outside(self, left_out: Array) -> Array:
+        """For each row of a mask [rows, windows], the original text's windows that are not left out, pooled.
+
+        The greatest of some numbers is the same whichever way it is found; a ranking pays when it is used often.
+        """
+        self._looked_up += len(left_out)
+        if self._network.mean or self._looked_up > UNRANKED:
+            return self._ranked.outside(left_out)
+        result = np.empty((len(left_out), self._values.shape[1]), self._values.dtype)
+        for row, own in zip(left_out, result, strict=True):
+            self._values[~row].max(axis=0, initial=self._network.nothing, out=own)
+        return result
+
     def _filled(self, texts: Array) -> Array:
         """Texts with padding behind them: as many numbers as there are windows, and those that the last one reads."""
         missing = self._length - texts.shape[1] + self._widest
@@ -88,7 +104,7 @@ class TextWindows:
     def _pooled(self, states: Array, words: Array) -> Array:
         """Pooled values [texts, filters] of texts in full."""
         touched = self._touched(states)
-        pooled = self._ranked.outside(touched)
+        pooled = self._outside(touched)
         self._add_windows(pooled, touched, states, words)
         return pooled
 
@@ -129,7 +145,7 @@ class TextWindows:
         around = np.zeros_like(touched)
         for offset in range(self._widest):
             around[np.arange(len(pairs)), (positions - offset).clip(min=0)] = True
-        elsewhere = self._ranked.outside(touched | around)
+        elsewhere = self._outside(touched | around)
         self._add_windows(elsewhere, touched & ~around, states[owners], words[owners])
         tried, first = np.unique(owners, return_index=True)
         groups = np.concatenate([first, group_of])
@@ -196,13 +212,17 @@ class TextWindows:
         original = (before[at + 1] == before[(at - self._widest + 1).clip(min=0)])[which]
         kept = at[which] * self._choices + choices + 1
         wanted = np.flatnonzero(~(original & self._is_kept[kept]))
-        result = self._kept[kept]
-        if len(wanted):
+        if not len(wanted):
+            return self._kept[kept]
+        if len(wanted) == len(kept):
+            result = self._with_words(words, windows, at, which, new)
+        else:
+            result = self._kept[kept]
             needed, places = np.unique(which[wanted], return_inverse=True)
             result[wanted] = self._with_words(words, windows, at[needed], places, new[wanted])
-            remembered = wanted[original[wanted]]
-            self._kept[kept[remembered]] = result[remembered]
-            self._is_kept[kept[remembered]] = True
+        remembered = wanted[original[wanted]]
+        self._kept[kept[remembered]] = result[remembered]
+        self._is_kept[kept[remembered]] = True
         return result
 
     def _with_words(self, words: Array, windows: Array, at: Array, which: Array, new: Array) -> Array:
