@@ -9,7 +9,7 @@ all of them: texts begin, and branches leave, but none ends before the last step
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -55,9 +55,7 @@ class FastBiLSTM:
 
     def answers(self, opened: Sequence[None], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
         """Logits of texts and of their changes: all questions are read side by side."""
-        asked = [self._words.rows(np.concatenate([question.ids, question.changed()])) for question in questions]
-        # a text without words is read as one zero vector
-        asked = [texts if texts.shape[1] else np.zeros((len(texts), 1), np.int64) for texts in asked]
+        asked = [self._rows(question) for question in questions]
         pieces = [texts[start : start + ROWS] for texts in asked for start in range(0, len(texts), ROWS)]
         places = [0, *accumulate(map(len, pieces))]
         logits = np.zeros((places[-1], len(self._head_bias)), self._inputs.dtype)
@@ -70,6 +68,17 @@ class FastBiLSTM:
             own = logits[start:stop]
             answers.append(Neighbourhood(own[: len(question.ids)], own[len(question.ids) :]))
         return answers
+
+    def _rows(self, question: IdQuestion) -> Array:
+        """The texts asked about and their changes, as rows of words [texts, words].
+
+        A text without words is read as one zero vector.
+        """
+        texts, swaps = self._words.rows(question.ids).astype(np.int32), question.swaps
+        changed = texts[swaps.owners]
+        changed[np.arange(len(changed)), swaps.positions] = self._words.rows(question.new)
+        found = np.concatenate([texts, changed])
+        return found if found.shape[1] else np.zeros((len(found), 1), np.int32)
 
     @torch.no_grad()
     def _logits(self, texts: Sequence[Array]) -> Tensor:
@@ -126,16 +135,17 @@ def read(texts: Sequence[Array], inputs: Array, recurrent: Sequence[Tensor], *, 
     hidden, cell, total = states[0], states[1], states[-1]
     arrays = [state.numpy() for state in states]
     span = (0, 0)
-    for words, now, born, parents in zip(plan.words, plan.spans, plan.born, plan.parents, strict=True):
-        if len(born):
+    for words, now, (start, stop) in zip(plan.words, plan.spans, pairwise(plan.edges), strict=True):
+        if start < stop:
+            born, parents = plan.born[start:stop], plan.parents[start:stop]
             for array in arrays:
                 array[born] = array[parents]
         if now != span:
             span = low, high = now
             z, h, c = gates[low:high], hidden[low:high], cell[low:high]
             ways = [
-                (gates[start:stop], hidden[start:stop], weights)
-                for start, stop, weights in zip((low, plan.middle), (plan.middle, high), recurrent, strict=True)
+                (gates[first:last], hidden[first:last], weights)
+                for first, last, weights in zip((low, plan.middle), (plan.middle, high), recurrent, strict=True)
             ]
             entry, forget, leave, value = z.split(size, dim=1)
             z_array, h_array, c_array = z.numpy(), h.numpy(), c.numpy()
