@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sgbt.attacks import attack
 from sgbt.attacks.classifier_engine import ClassifierEngine
 from sgbt.attacks.engine import Question, Swaps, fast_network
 from sgbt.attacks.prefix_tree import PrefixTree
+from sgbt.attacks.reading_plan import WIDTH, ReadingPlan
 from sgbt.attacks.space import MASKED, SearchSpace, State
 from sgbt.errors import AttackError
 from sgbt.models import LinearBag, TextClassifier, TwoChannel
@@ -189,6 +191,29 @@ def test_a_tree_reads_each_beginning_once() -> None:
         if start:
             assert tree.starts[parent] < start
             np.testing.assert_array_equal(tree.texts[parent][:start], tree.texts[branch][:start])
+
+
+def test_a_plan_reads_every_text_both_ways() -> None:
+    """Followed step by step, the rows of a text have read its words from the left and from the right."""
+    rng = np.random.default_rng(0)
+    texts = [rng.integers(0, 3, size=(count, length)) for count, length in ((40, 5), (1, 9), (7, 1), (30, 8))]
+    plan = ReadingPlan.of(texts)
+    read: list[tuple[int, ...]] = [()] * (plan.rows + 1)
+    before = (plan.middle, plan.middle)
+    for words, span, (start, stop) in zip(plan.words, plan.spans, pairwise(plan.edges), strict=True):
+        assert span[0] <= before[0] <= plan.middle <= before[1] <= span[1]  # whoever reads goes on reading
+        assert all(end % WIDTH == 0 for end in (span[0], span[1], plan.middle))
+        assert ((plan.born[start:stop] >= span[0]) & (plan.born[start:stop] < span[1])).all()
+        for row, parent in zip(plan.born[start:stop], plan.parents[start:stop], strict=True):
+            read[row] = read[parent]
+        for row in range(*span):
+            read[row] += (int(words[row]),)
+        before = span
+    assert read[-1] == ()
+    given = [text for own in texts for text in own.tolist()]
+    for text, left, right in zip(given, *plan.row_of, strict=True):
+        assert read[left] == tuple(2 * word for word in text)
+        assert read[right] == tuple(2 * word + 1 for word in reversed(text))
 
 
 @pytest.mark.parametrize("single", [False, True], ids=["float64", "float32"])
