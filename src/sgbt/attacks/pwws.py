@@ -58,7 +58,7 @@ class PWWS(Limited):
         left = found.swaps[:, label]
         edges = np.flatnonzero(np.diff(positions, prepend=-1))
         best = [start + int(np.argmin(part)) for start, part in zip(edges, np.split(left, edges[1:]), strict=True)]
-        order = _Order(positions[best], found.texts[0, label] - left[best])
+        order = Order(positions[best], found.texts[0, label] - left[best])
         most = min(self.most_changes(space), len(best))
         start, size = 0, FIRST_LOOK
         state = space.original
@@ -89,7 +89,7 @@ class PWWS(Limited):
         return found.swaps[:, scorer.label]
 
 
-class _Order:
+class Order:
     """The order of descending softmax(S)_i drop_i, found by asking only for the saliencies that decide it.
 
     S_i = P - m_i, where m_i is the probability with word i masked, and one positive factor for all words changes no
