@@ -30,6 +30,8 @@ BLOCK = 32
 """Swaps that are worked on at once, few enough to stay in the processor's cache."""
 UNRANKED = 24
 """For so many texts, the greatest windows are found by looking at all; ranking them would take longer."""
+RUN = 16
+"""Windows whose running maxima are found in one block."""
 KEYS = 2.0**62
 """How many contents of windows one number can tell apart."""
 
@@ -44,11 +46,10 @@ class TextWindows:
         self._join = np.add if network.mean else np.maximum
         self._windows = self._windows_of(self._filled(original[None])[0], np.arange(self._length))
         self._values = network.pooled_values(self._windows)
-        # by position and choice: what a swap in the original text makes of the windows around it (memory on demand)
-        self._kept = np.empty((self._length * choices, self._values.shape[1]), self._values.dtype)
-        self._is_kept = np.zeros(len(self._kept), bool)
         self._looked_up = 0
-        self._pool = WindowPool(np.full(self._values.shape[1], network.nothing, self._values.dtype))
+        nothing = np.full(self._values.shape[1], network.nothing, self._values.dtype)
+        self._pool, self._swapped = WindowPool(nothing), WindowPool(nothing)
+        """Single windows; and the windows that hold a swapped word, pooled."""
 
     def answer(self, question: IdQuestion) -> Neighbourhood:
         """Logits of texts and of one-word changes of them."""
@@ -61,7 +62,7 @@ class TextWindows:
             found = self._few(states, words, pairs, group_of, swaps.choices, new)
             texts, changed = (self._logits(pooled) for pooled in found)
         else:
-            texts, changed = self._many(states, words, swaps.owners, swaps.positions, swaps.choices, new)
+            texts, changed = self._many(states, words, pairs, group_of, swaps.choices, new)
         return Neighbourhood(texts, changed)
 
     def _logits(self, pooled: Array) -> Array:
@@ -123,14 +124,17 @@ class TextWindows:
             windows = self._network.windows(words[which], starts[which], self._counts)
             return self._network.pooled_values(windows)
 
-        if self._length * float(self._choices) ** self._widest < KEYS:
-            keys = starts
-            for column in choices.T:
+        return self._pool.rows(self._keys(self._pool, np.column_stack([starts, choices])), compute)
+
+    def _keys(self, pool: WindowPool, contents: Array) -> Array:
+        """A number for every row of contents: a place in the text, and the choices that tell windows there apart."""
+        if self._length * float(self._choices) ** (contents.shape[1] - 1) < KEYS:
+            keys: Array = contents[:, 0].astype(np.int64)
+            for column in contents.T[1:]:
                 keys = keys * self._choices + column + 1
-        else:  # numbered among themselves, and not remembered
-            self._pool.forget()
-            keys = np.unique(np.column_stack([starts, choices]), axis=0, return_inverse=True)[1].reshape(-1)
-        return self._pool.rows(keys, compute)
+            return keys
+        pool.forget()  # they are numbered among themselves, and not remembered
+        return np.unique(contents, axis=0, return_inverse=True)[1].reshape(-1)
 
     def _few(
         self, states: Array, words: Array, pairs: Array, group_of: Array, choices: Array, new: Array
@@ -182,51 +186,53 @@ class TextWindows:
         return rows.reshape(starts.shape)
 
     def _many(
-        self, states: Array, words: Array, owners: Array, positions: Array, choices: Array, new: Array
+        self, states: Array, words: Array, pairs: Array, group_of: Array, choices: Array, new: Array
     ) -> tuple[Array, Array]:
-        """Logits of texts and of swaps, text by text."""
+        """Logits of texts and of swaps, where many positions of each text are tried; `pairs` as in `_few`."""
+        owners, positions = np.divmod(pairs, self._length)
+        windows = [self._all_windows(own, touched) for own, touched in zip(words, self._touched(states), strict=True)]
+
+        def compute(which: Array) -> Array:
+            result = np.empty((len(which), self._values.shape[1]), self._values.dtype)
+            order = np.argsort(owners[group_of[which]], kind="stable")
+            for owner, own in _runs(owners[group_of[which[order]]]):
+                swaps = which[order[own]]
+                at, places = np.unique(positions[group_of[swaps]], return_inverse=True)
+                result[order[own]] = self._with_words(words[owner], windows[owner], at, places, new[swaps])
+            return result
+
+        around = np.pad(states, ((0, 0), (self._widest - 1, 0)))
+        offsets = np.delete(np.arange(2 * self._widest - 1), self._widest - 1)
+        contents = np.column_stack([positions, around[owners[:, None], positions[:, None] + offsets]])
+        keys = self._keys(self._swapped, np.column_stack([contents[group_of], choices]))
+        rows = self._swapped.rows(keys, compute)
         texts = np.empty((len(words), self._values.shape[1]), self._values.dtype)
         changed = []
-        rows_of = dict(_runs(owners))
-        for owner, touched in enumerate(self._touched(states)):
-            windows, starts = self._windows, np.flatnonzero(touched)
-            if len(starts):
-                windows = windows.copy()
-                windows[starts] = self._windows_of(words[owner], starts)
-            values = self._network.pooled_values(windows)
+        swaps_of = dict(_runs(owners[group_of]))
+        pairs_of = dict(_runs(owners))
+        for owner, own in enumerate(windows):
+            values = self._network.pooled_values(own)
             texts[owner] = self._join.reduce(values, axis=0)
-            if (rows := rows_of.get(owner)) is not None:
-                at, which = np.unique(positions[rows], return_inverse=True)
-                fresh = self._fresh(words[owner], windows, touched, at, which, choices[rows], new[rows])
-                changed.append(self._logits(self._join(fresh, self._elsewhere(values, at)[which], out=fresh)))
+            if (swaps := swaps_of.get(owner)) is not None:
+                elsewhere = self._elsewhere(values, positions[pairs_of[owner]])
+                pooled = self._swapped.values[rows[swaps]]
+                self._join(pooled, elsewhere[group_of[swaps] - pairs_of[owner].start], out=pooled)
+                changed.append(self._logits(pooled))
         return self._logits(texts), np.concatenate(changed)
 
-    def _fresh(
-        self, words: Array, windows: Array, touched: Array, at: Array, which: Array, choices: Array, new: Array
-    ) -> Array:
-        """Pooled values [swaps, filters] of the windows that hold a changed word, at the positions `at[which]`.
-
-        Where all of them are else as in the original text, they are remembered.
-        """
-        before = np.concatenate([[0], np.cumsum(touched)])
-        original = (before[at + 1] == before[(at - self._widest + 1).clip(min=0)])[which]
-        kept = at[which] * self._choices + choices + 1
-        wanted = np.flatnonzero(~(original & self._is_kept[kept]))
-        if not len(wanted):
-            return self._kept[kept]
-        if len(wanted) == len(kept):
-            result = self._with_words(words, windows, at, which, new)
-        else:
-            result = self._kept[kept]
-            needed, places = np.unique(which[wanted], return_inverse=True)
-            result[wanted] = self._with_words(words, windows, at[needed], places, new[wanted])
-        remembered = wanted[original[wanted]]
-        self._kept[kept[remembered]] = result[remembered]
-        self._is_kept[kept[remembered]] = True
-        return result
+    def _all_windows(self, words: Array, touched: Array) -> Array:
+        """The windows of a text, of which the touched ones are not as in the original."""
+        starts = np.flatnonzero(touched)
+        if not len(starts):
+            return self._windows
+        windows = self._windows.copy()
+        windows[starts] = self._windows_of(words, starts)
+        return windows
 
     def _with_words(self, words: Array, windows: Array, at: Array, which: Array, new: Array) -> Array:
-        """The same from a text's windows: each without a word, plus another."""
+        """Pooled values [swaps, filters] of the windows that hold a new word, at the positions `at[which]` of a text:
+        each window without the old word, plus the new one.
+        """
         network, table = self._network, self._network.words.tables[0]
         before = np.full((self._widest, windows.shape[1]), -np.inf, windows.dtype)
         framed = np.concatenate([before, windows])  # so that a window may start before the text: it does not exist
@@ -254,12 +260,19 @@ class TextWindows:
         return result
 
     def _running(self, values: Array) -> Array:
-        """Pooled over the first windows, by doubling: accumulate would go down one column at a time."""
-        result, step = values.copy(), 1
-        while step < len(values):
-            self._join(result[step:], result[:-step].copy(), out=result[step:])
-            step *= 2
-        return result
+        """Pooled over the first windows: in every block at once, row by row, then block by block.
+
+        Accumulate would go down one column at a time.
+        """
+        blocks = -(-len(values) // RUN)
+        result = np.empty((blocks, RUN, values.shape[1]), values.dtype)
+        flat = result.reshape(-1, values.shape[1])
+        flat[: len(values)], flat[len(values) :] = values, self._network.nothing
+        for row in range(1, RUN):
+            self._join(result[:, row], result[:, row - 1], out=result[:, row])
+        for block in range(1, blocks):
+            self._join(result[block], result[block - 1, -1], out=result[block])
+        return flat[: len(values)]
 
 
 def _runs(owners: Array) -> Iterator[tuple[int, slice]]:
