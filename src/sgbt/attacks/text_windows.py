@@ -30,6 +30,8 @@ BLOCK = 32
 """Swaps that are worked on at once, few enough to stay in the processor's cache."""
 UNRANKED = 24
 """For so many texts, the greatest windows are found by looking at all; ranking them would take longer."""
+MOSTLY_LEFT = 0.5
+"""Where such a share of the windows is left out, the greatest of the others is found by looking at them."""
 RUN = 16
 """Windows whose running maxima are found in one block."""
 KEYS = 2.0**62
@@ -75,14 +77,18 @@ class TextWindows:
     def _outside(self, left_out: Array) -> Array:
         """For each row of a mask [rows, windows], the original text's windows that are not left out, pooled.
 
-        The greatest of some numbers is the same whichever way it is found; a ranking pays when it is used often.
+        The greatest of some numbers is the same whichever way it is found; a ranking pays when it is used often, and
+        when few of those at its top are left out.
         """
         self._looked_up += len(left_out)
-        if self._network.mean or self._looked_up > UNRANKED:
+        if self._network.mean:
             return self._ranked.outside(left_out)
         result = np.empty((len(left_out), self._values.shape[1]), self._values.dtype)
-        for row, own in zip(left_out, result, strict=True):
-            self._values[~row].max(axis=0, initial=self._network.nothing, out=own)
+        ranked = (left_out.mean(axis=1) < MOSTLY_LEFT) & (self._looked_up > UNRANKED)
+        if ranked.any():
+            result[ranked] = self._ranked.outside(left_out[ranked])
+        for row in np.flatnonzero(~ranked):
+            self._values[~left_out[row]].max(axis=0, initial=self._network.nothing, out=result[row])
         return result
 
     def _filled(self, texts: Array) -> Array:
