@@ -199,12 +199,16 @@ class TextWindows:
         windows = [self._all_windows(own, touched) for own, touched in zip(words, self._touched(states), strict=True)]
 
         def compute(which: Array) -> Array:
-            result = np.empty((len(which), self._values.shape[1]), self._values.dtype)
             order = np.argsort(owners[group_of[which]], kind="stable")
+            found = []
             for owner, own in _runs(owners[group_of[which[order]]]):
                 swaps = which[order[own]]
                 at, places = np.unique(positions[group_of[swaps]], return_inverse=True)
-                result[order[own]] = self._with_words(words[owner], windows[owner], at, places, new[swaps])
+                found.append(self._with_words(words[owner], windows[owner], at, places, new[swaps]))
+            if len(found) == 1:
+                return found[0]
+            result = np.empty((len(which), self._values.shape[1]), self._values.dtype)
+            result[order] = np.concatenate(found)
             return result
 
         around = np.pad(states, ((0, 0), (self._widest - 1, 0)))
