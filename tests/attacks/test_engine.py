@@ -147,10 +147,18 @@ def test_more_contents_than_numbers_can_tell_apart(
 ) -> None:
     """Windows are then told apart by comparing them, and forgotten after each question: the answers are the same."""
     space = SearchSpace.of(world.text(np.random.default_rng(3), length=20, label=1).split(), world.table)
-    question = Question(random_states(space, 30))
-    usual = engine_of(classifier_of("cnn"), space).answer(question).texts
+    swaps = Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps)
+    question = Question(random_states(space, 3), swaps)
+    usual = engine_of(classifier_of("cnn"), space).answer(question)
     monkeypatch.setattr("sgbt.attacks.text_windows.KEYS", 1.0)
-    np.testing.assert_array_equal(engine_of(classifier_of("cnn"), space).answer(question).texts, usual)
+    found = engine_of(classifier_of("cnn"), space).answer(question)
+    np.testing.assert_array_equal(found.texts, usual.texts)
+    np.testing.assert_array_equal(found.swaps, usual.swaps)
+    whole = Question(random_states(space, 30))
+    monkeypatch.undo()
+    usual = engine_of(classifier_of("cnn"), space).answer(whole)
+    monkeypatch.setattr("sgbt.attacks.text_windows.KEYS", 1.0)
+    np.testing.assert_array_equal(engine_of(classifier_of("cnn"), space).answer(whole).texts, usual.texts)
 
 
 def test_a_full_pool_forgets_and_goes_on(
