@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,9 +14,12 @@ from sgbt.attacks import attack
 from sgbt.attacks.classifier_engine import ClassifierEngine
 from sgbt.attacks.engine import Question, Swaps, fast_network
 from sgbt.attacks.prefix_tree import PrefixTree
+from sgbt.attacks.reading_plan import WIDTH, ReadingPlan
 from sgbt.attacks.space import MASKED, SearchSpace, State
 from sgbt.errors import AttackError
 from sgbt.models import LinearBag, TextClassifier, TwoChannel
+from sgbt.models.bag_features import FAMILIES, keys_at
+from sgbt.models.linear_bag import neighbours
 
 LENGTHS = (0, 1, 2, 3, 5, 30)
 
@@ -72,26 +76,70 @@ def test_scores_equal_the_models_own(
         model.double()
 
 
-def test_a_network_without_a_fast_way_is_asked_itself(world: World) -> None:
-    """LinearBag: every distinct text goes through the model; attacks work, and gradient says that it cannot."""
-    codes = torch.arange(len(world.vectors))
-    model = LinearBag(features=("pair",))
-    model.adopt(codes=codes, keys=torch.zeros(0, dtype=torch.int64))
-    model.weight.data = torch.randn(model.weight.shape, generator=torch.Generator().manual_seed(0))
-    classifier = TextClassifier(model, world.vocabulary, ("no", "yes"), world.table)
-    assert fast_network(model) is None
-    words = world.text(np.random.default_rng(2), length=12, label=0).split()
+@pytest.fixture
+def linear(world: World) -> TextClassifier:
+    """A LinearBag with weights for every family of features, and codes that several words share."""
+    texts, _ = world.texts(60, length=12, seed=4)
+    ids = torch.tensor(np.array([world.vocabulary.encode(text.split()) for text in texts]))
+    codes = torch.arange(len(world.vectors)) // 2
+    around = neighbours(codes[ids])
+    keys = torch.unique(keys_at(FAMILIES, ids, codes[ids], *around))
+    model = LinearBag(features=FAMILIES).double()
+    model.adopt(codes=codes, keys=keys)
+    model.weight.data = torch.randn(model.weight.shape, generator=torch.Generator().manual_seed(0)).double()
+    return TextClassifier(model, world.vocabulary, ("no", "yes"), world.table)
+
+
+@pytest.mark.parametrize("fast", [True, False], ids=["fast", "plain"])
+@pytest.mark.parametrize("single", [False, True], ids=["float64", "float32"])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_scores_of_a_linear_model(length: int, single: bool, fast: bool, world: World, linear: TextClassifier) -> None:
+    """Its own fast way, and the way of a network that has none: every distinct text goes through the model."""
+    model = linear.model.float() if single else linear.model
+    words = ["nowhere", *world.text(np.random.default_rng(2), length=30, label=0).split()][:length]
     space = SearchSpace.of(words, world.table)
     states = random_states(space, 9)
-    swaps = Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps)
-    found = engine_of(classifier, space).answer(Question(states, swaps))
-    assert np.abs(found.texts - asked_directly(classifier, space, states)).max() < 1e-5
-    assert np.abs(found.swaps - asked_directly(classifier, space, swaps.applied(states))).max() < 1e-5
+    owners = np.repeat(np.arange(9), 2 * length)
+    positions = np.tile(np.arange(length), 18)
+    masked = Swaps(owners, positions, np.resize([MASKED, 0], len(owners)))
+    every = Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps)
+    network = fast_network(model) if fast else None
+    assert network is not None or not fast
+    for swaps in (masked, every):
+        found = ClassifierEngine(linear, space, network).answer(Question(states, swaps))
+        assert np.abs(found.texts - asked_directly(linear, space, states)).max() < 1e-5
+        if len(swaps):
+            assert np.abs(found.swaps - asked_directly(linear, space, swaps.applied(states))).max() < 1e-5
+
+
+def test_a_linear_model_is_attacked(world: World, linear: TextClassifier) -> None:
+    """The same texts and queries with its fast way as without one; gradient says that it cannot."""
     texts, _ = world.texts(12, length=9)
     for method in ("pwws", "greedy", "genetic:openattack", "pso:openattack"):
-        assert "success" in {row.status for row in attack(classifier, texts, world.table, method=method)}
+        rows = attack(linear, texts, world.table, method=method)
+        plain = attack(lambda asked: linear.predict(asked).probabilities, texts, world.table, method=method)
+        assert [(row.perturbed, row.queries) for row in rows] == [(row.perturbed, row.queries) for row in plain]
+        assert "success" in {row.status for row in rows}
     with pytest.raises(AttackError, match="gradient"):
-        attack(classifier, texts[:1], world.table, method="gradient")
+        attack(linear, texts[:1], world.table, method="gradient")
+
+
+@pytest.mark.parametrize("single", [False, True], ids=["float64", "float32"])
+def test_a_linear_model_answers_alike_in_any_company(single: bool, world: World, linear: TextClassifier) -> None:
+    model = linear.model.float() if single else linear.model
+    rng = np.random.default_rng(8)
+    spaces = [SearchSpace.of(world.text(rng, length=own, label=0).split(), world.table) for own in (9, 1, 30, 17)]
+    questions = [
+        Question(random_states(space, 5), Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps))
+        for space in spaces
+    ]
+    network = fast_network(model)
+    engines = [ClassifierEngine(linear, space, network) for space in spaces]
+    together = ClassifierEngine.together(engines, questions)
+    for space, question, answer in zip(spaces, questions, together, strict=True):
+        alone = engine_of(linear, space).answer(question)
+        np.testing.assert_array_equal(alone.texts, answer.texts)
+        np.testing.assert_array_equal(alone.swaps, answer.swaps)
 
 
 def test_more_contents_than_numbers_can_tell_apart(
@@ -99,10 +147,18 @@ def test_more_contents_than_numbers_can_tell_apart(
 ) -> None:
     """Windows are then told apart by comparing them, and forgotten after each question: the answers are the same."""
     space = SearchSpace.of(world.text(np.random.default_rng(3), length=20, label=1).split(), world.table)
-    question = Question(random_states(space, 30))
-    usual = engine_of(classifier_of("cnn"), space).answer(question).texts
+    swaps = Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps)
+    question = Question(random_states(space, 3), swaps)
+    usual = engine_of(classifier_of("cnn"), space).answer(question)
     monkeypatch.setattr("sgbt.attacks.text_windows.KEYS", 1.0)
-    np.testing.assert_array_equal(engine_of(classifier_of("cnn"), space).answer(question).texts, usual)
+    found = engine_of(classifier_of("cnn"), space).answer(question)
+    np.testing.assert_array_equal(found.texts, usual.texts)
+    np.testing.assert_array_equal(found.swaps, usual.swaps)
+    whole = Question(random_states(space, 30))
+    monkeypatch.undo()
+    usual = engine_of(classifier_of("cnn"), space).answer(whole)
+    monkeypatch.setattr("sgbt.attacks.text_windows.KEYS", 1.0)
+    np.testing.assert_array_equal(engine_of(classifier_of("cnn"), space).answer(whole).texts, usual.texts)
 
 
 def test_a_full_pool_forgets_and_goes_on(
@@ -143,6 +199,29 @@ def test_a_tree_reads_each_beginning_once() -> None:
         if start:
             assert tree.starts[parent] < start
             np.testing.assert_array_equal(tree.texts[parent][:start], tree.texts[branch][:start])
+
+
+def test_a_plan_reads_every_text_both_ways() -> None:
+    """Followed step by step, the rows of a text have read its words from the left and from the right."""
+    rng = np.random.default_rng(0)
+    texts = [rng.integers(0, 3, size=(count, length)) for count, length in ((40, 5), (1, 9), (7, 1), (30, 8))]
+    plan = ReadingPlan.of(texts)
+    read: list[tuple[int, ...]] = [()] * (plan.rows + 1)
+    before = (plan.middle, plan.middle)
+    for words, span, (start, stop) in zip(plan.words, plan.spans, pairwise(plan.edges), strict=True):
+        assert span[0] <= before[0] <= plan.middle <= before[1] <= span[1]  # whoever reads goes on reading
+        assert all(end % WIDTH == 0 for end in (span[0], span[1], plan.middle))
+        assert ((plan.born[start:stop] >= span[0]) & (plan.born[start:stop] < span[1])).all()
+        for row, parent in zip(plan.born[start:stop], plan.parents[start:stop], strict=True):
+            read[row] = read[parent]
+        for row in range(*span):
+            read[row] += (int(words[row]),)
+        before = span
+    assert read[-1] == ()
+    given = [text for own in texts for text in own.tolist()]
+    for text, left, right in zip(given, *plan.row_of, strict=True):
+        assert read[left] == tuple(2 * word for word in text)
+        assert read[right] == tuple(2 * word + 1 for word in reversed(text))
 
 
 @pytest.mark.parametrize("single", [False, True], ids=["float64", "float32"])

@@ -1,4 +1,4 @@
-"""PWWS with a tagger: only synonyms of the part of speech that a word has in its text are tried."""
+"""PWWS with a tagger: only synonyms of the part of speech that a word has in its text are tried; and its order."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sgbt.attacks import PWWS, PartsOfSpeech, attack
+from sgbt.attacks.pwws import Order
 from sgbt.errors import AttackError
 from sgbt.lexicon import SubstitutionTable, WordNet
 
@@ -56,3 +57,24 @@ def test_without_a_tagger_all_parts_of_speech_are_tried() -> None:
 def test_a_tagger_that_miscounts_is_told() -> None:
     with pytest.raises(AttackError, match="one part of speech for each of 2 words"):
         attack(sentiment, ["a play"], TABLE, method=PWWS(parts_of_speech=tagged("NN")))
+
+
+def test_the_order_is_that_of_all_saliencies() -> None:
+    """Ties and losses included; and where few words lead, few saliencies are asked for."""
+    rng = np.random.default_rng(0)
+    for count in (1, 2, 7, 40):
+        for _ in range(50):
+            drops = np.round(rng.normal(size=count) * rng.choice([0.01, 0.3], size=count), int(rng.integers(1, 6)))
+            masked = np.round(rng.random(count), int(rng.integers(1, 6)))
+            saliency = 0.9 - masked
+            weights = np.exp(saliency) / np.exp(saliency).sum()
+            expected = sorted(range(count), key=lambda place: -weights[place] * drops[place])
+            order, known = Order(np.arange(count), drops), 0
+            for first in (1, 3, 8, 50):
+                wanted = order.unsure(first)
+                order.learn(wanted, masked[wanted])
+                known += len(wanted)
+                assert order.first(first).tolist() == expected[:first]
+            assert known <= count
+    steep = Order(np.arange(40), 4.0 ** -np.arange(40))
+    assert steep.unsure(8).tolist() == list(range(8))

@@ -3,14 +3,13 @@
 Input projections of every word are found once. Variants that begin alike share their forward states as far as they
 agree, and variants that end alike share their backward states: variants of one text are a tree, and each stretch of it
 is read once. Several texts are read side by side, aligned at their ends, so that a step is one product of matrices for
-all of them: texts begin, and branches leave, but none ends before the last step.
+all of them: texts begin, and branches leave, but none ends before the last step. Both ways of reading go in step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,17 +19,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood
-from sgbt.attacks.prefix_tree import PrefixTree
+from sgbt.attacks.reading_plan import ReadingPlan
 from sgbt.attacks.word_rows import WordRows
 from sgbt.models import BiLSTM
 
 Array = NDArray[Any]
 ROWS = 768
 """Texts that are read at once: enough to fill the processor, few enough to stay in its cache."""
-WIDTH = 16
-"""Rows are added by as many at once; one that no text has yet is read for nothing. Products of matrices with fewer than
-four rows are rounded in another way, so there are never fewer.
-"""
 
 
 class FastBiLSTM:
@@ -48,7 +43,8 @@ class FastBiLSTM:
         nothing = model.head.weight.new_zeros(1, model.embedding.width)
         padding = torch.cat([_inputs(lstm, nothing)[0] for lstm in lstms])
         ids = len(model.embedding.weight if model.embedding.codes is None else model.embedding.codes)
-        self._words = WordRows(project, [4 * model.config.hidden] * 2, padding, ids=ids)
+        self._words = WordRows(project, [8 * model.config.hidden], padding, ids=ids)
+        self._inputs = self._words.tables[0].reshape(-1, 4 * model.config.hidden)  # of each word one row for each way
         self._recurrent = [_recurrent(lstm) for lstm in lstms]
         self._head = 0.5 * model.head.weight.t().contiguous()  # states are kept doubled
         self._head_bias = model.head.bias.detach()
@@ -59,13 +55,13 @@ class FastBiLSTM:
 
     def answers(self, opened: Sequence[None], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
         """Logits of texts and of their changes: all questions are read side by side."""
-        asked = [self._words.rows(np.concatenate([question.ids, question.changed()])) for question in questions]
-        # a text without words is read as one zero vector
-        asked = [texts if texts.shape[1] else np.zeros((len(texts), 1), np.int64) for texts in asked]
+        asked = [self._rows(question) for question in questions]
         pieces = [texts[start : start + ROWS] for texts in asked for start in range(0, len(texts), ROWS)]
-        found = [self._logits(group) for group in _groups(pieces)]
-        labels = len(self._head_bias)
-        logits = torch.cat(found).numpy() if found else np.zeros((0, labels), np.float32)
+        places = [0, *accumulate(map(len, pieces))]
+        logits = np.zeros((places[-1], len(self._head_bias)), self._inputs.dtype)
+        for group in _groups(pieces):
+            found = self._logits([pieces[number] for number in group]).numpy()
+            logits[np.concatenate([np.arange(places[number], places[number + 1]) for number in group])] = found
         edges = [0, *accumulate(len(texts) for texts in asked)]
         answers = []
         for question, start, stop in zip(questions, edges, edges[1:], strict=False):
@@ -73,24 +69,32 @@ class FastBiLSTM:
             answers.append(Neighbourhood(own[: len(question.ids)], own[len(question.ids) :]))
         return answers
 
+    def _rows(self, question: IdQuestion) -> Array:
+        """The texts asked about and their changes, as rows of words [texts, words].
+
+        A text without words is read as one zero vector.
+        """
+        texts, swaps = self._words.rows(question.ids).astype(np.int32), question.swaps
+        changed = texts[swaps.owners]
+        changed[np.arange(len(changed)), swaps.positions] = self._words.rows(question.new)
+        found = np.concatenate([texts, changed])
+        return found if found.shape[1] else np.zeros((len(found), 1), np.int32)
+
     @torch.no_grad()
     def _logits(self, texts: Sequence[Array]) -> Tensor:
-        backwards = [own[:, ::-1] for own in texts]
-        features = [
-            read(own, table, recurrent, mean=self._mean)
-            for own, table, recurrent in zip((texts, backwards), self._words.tables, self._recurrent, strict=True)
-        ]
-        return torch.cat(features, dim=1) @ self._head + self._head_bias
+        return read(texts, self._inputs, self._recurrent, mean=self._mean) @ self._head + self._head_bias
 
 
-def _groups(pieces: Sequence[Array]) -> Iterator[list[Array]]:
-    """Consecutive pieces, as many as are read at once."""
-    group: list[Array] = []
-    for piece in pieces:
-        if group and sum(map(len, group)) + len(piece) > ROWS:
+def _groups(pieces: Sequence[Array]) -> Iterator[list[int]]:
+    """The numbers of the pieces that are read at once: those of like length, as many as have room."""
+    group: list[int] = []
+    rows = 0
+    for number in sorted(range(len(pieces)), key=lambda number: pieces[number].shape[1]):
+        if group and rows + len(pieces[number]) > ROWS:
             yield group
-            group = []
-        group.append(piece)
+            group, rows = [], 0
+        group.append(number)
+        rows += len(pieces[number])
     if group:
         yield group
 
@@ -115,75 +119,50 @@ def _arranged(gates: Tensor) -> Tensor:
     return torch.cat([0.5 * entry, 0.5 * forget, 0.5 * leave, cell])
 
 
-def read(texts: Sequence[Array], inputs: Array, recurrent: Tensor, *, mean: bool) -> Tensor:
-    """Doubled states [texts, hidden] after reading, or their means over the words, for several lists of texts.
+def read(texts: Sequence[Array], inputs: Array, recurrent: Sequence[Tensor], *, mean: bool) -> Tensor:
+    """Doubled states [texts, two ways x hidden] after reading from the left and from the right, or their means over
+    the words, for several lists of texts.
 
-    With t = tanh of half a gate's input, a step is c' = (c + g + c t_forget + g t_input) / 2 and
+    With t = tanh of half a gate's input, a step is c' = (c + c t_forget + g + g t_input) / 2 and
     2 h' = tanh(c') (1 + t_output). NumPy gathers and takes tanh, torch multiplies, both in the same memory: each does
     its part faster.
     """
-    plan = Plan.of(texts)
-    rows, size = plan.words.shape[1], len(recurrent)
-    gates = torch.empty(rows, 4 * size, dtype=recurrent.dtype)
-    # the last row stays zero: it is the state before anything was read, the parent -1
-    hidden, cell, next_cell, total = torch.zeros(4, rows + 1, size, dtype=recurrent.dtype)
-    before = width = 0
-    for words, count in zip(plan.words, plan.alive, strict=True):
-        if count > before:
-            parents = plan.parents[before:count]
-            for state in (hidden, cell, total)[: 3 if mean else 2]:  # branches start with the states of their parents
-                state.numpy()[before:count] = state.numpy()[parents]
-            before = count
-        if count > width:
-            width = -(-count // WIDTH) * WIDTH
-            z, h = gates[:width], hidden[:width]
+    plan = ReadingPlan.of(texts)
+    size = len(recurrent[0])
+    gates = torch.empty(plan.rows, 4 * size, dtype=recurrent[0].dtype)
+    # the last row stays zero: it is the state before anything was read
+    states = torch.zeros(3 if mean else 2, plan.rows + 1, size, dtype=gates.dtype)
+    hidden, cell, total = states[0], states[1], states[-1]
+    arrays = [state.numpy() for state in states]
+    span = (0, 0)
+    for words, now, (start, stop) in zip(plan.words, plan.spans, pairwise(plan.edges), strict=True):
+        if start < stop:
+            born, parents = plan.born[start:stop], plan.parents[start:stop]
+            for array in arrays:
+                array[born] = array[parents]
+        if now != span:
+            span = low, high = now
+            z, h, c = gates[low:high], hidden[low:high], cell[low:high]
+            ways = [
+                (gates[first:last], hidden[first:last], weights)
+                for first, last, weights in zip((low, plan.middle), (plan.middle, high), recurrent, strict=True)
+            ]
             entry, forget, leave, value = z.split(size, dim=1)
-            z_array, h_array = z.numpy(), h.numpy()
-        c, new = cell[:width], next_cell[:width]
-        inputs.take(words[:width], axis=0, out=z_array, mode="clip")
-        z.addmm_(h, recurrent)
+            z_array, h_array, c_array = z.numpy(), h.numpy(), c.numpy()
+            sum_of_states = total[low:high]
+        inputs.take(words[low:high], axis=0, out=z_array, mode="clip")
+        for own, state, weights in ways:
+            own.addmm_(state, weights)
         np.tanh(z_array, out=z_array)
-        torch.lerp(c, value, 0.5, out=new)
-        new.addcmul_(c, forget, value=0.5).addcmul_(value, entry, value=0.5)
-        cell, next_cell = next_cell, cell
-        np.tanh(new.numpy(), out=h_array)
+        c.addcmul_(c, forget)
+        value.addcmul_(value, entry)
+        c.lerp_(value, 0.5)
+        np.tanh(c_array, out=h_array)
         h.addcmul_(h, leave)
         if mean:
-            total[:width].add_(h)
+            sum_of_states.add_(h)
+    kept = total if mean else hidden
+    found = torch.cat([kept[torch.from_numpy(rows)] for rows in plan.row_of], dim=1)
     if not mean:
-        return hidden[torch.from_numpy(plan.row_of)]
-    lengths = torch.cat([torch.full((len(own), 1), own.shape[1]) for own in texts])
-    return total[torch.from_numpy(plan.row_of)] / lengths
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
-    """Several trees, read side by side and aligned at their ends; one row per branch, in the order of their starts.
-
-    At step s the first `alive[s]` rows read `words[s]`; a row starts with the states of row `parents[j]`, or with zeros
-    (-1). `row_of` finds the row of every text, in the order in which they were given.
-    """
-
-    words: Array
-    alive: list[int]
-    parents: Array
-    row_of: Array
-
-    @staticmethod
-    def of(texts: Sequence[Array]) -> Plan:
-        """From lists of texts [texts, words], each with a length of its own."""
-        trees = [PrefixTree.of(own) for own in texts]
-        longest = max(own.shape[1] for own in texts)
-        offsets = [0, *accumulate(len(tree.starts) for tree in trees)]
-        starts = np.concatenate([tree.starts + longest - tree.texts.shape[1] for tree in trees])
-        order = np.argsort(starts, kind="stable")
-        row = np.full(len(order) + 1, -1)  # the last entry stands for no parent
-        row[order] = np.arange(len(order))
-        words = np.zeros((longest, -(-len(order) // WIDTH) * WIDTH), np.int64)
-        parents, row_of = [], []
-        for tree, offset in zip(trees, offsets, strict=False):
-            words[longest - tree.texts.shape[1] :, row[offset : offset + len(tree.starts)]] = tree.texts.T
-            parents.append(row[np.where(tree.parents < 0, -1, tree.parents + offset)])
-            row_of.append(row[tree.branch_of + offset])
-        alive = np.searchsorted(starts[order], np.arange(longest), side="right").tolist()
-        return Plan(words, alive, np.concatenate(parents)[order], np.concatenate(row_of))
+        return found
+    return found / torch.cat([torch.full((len(own), 1), own.shape[1]) for own in texts])

@@ -29,7 +29,7 @@ from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import TextClassifier
 
 Listener = Callable[[AttackResult], None]
-TOGETHER = 16
+TOGETHER = 32
 """Texts that are attacked side by side."""
 BLOCK = 32
 """Texts whose own labels are asked for at once."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from sgbt.attacks.space import State
-from sgbt.models import BiLSTM, TextClassifier, TextCNN, TwoChannel
+from sgbt.models import BiLSTM, LinearBag, TextClassifier, TextCNN, TwoChannel
 
 Probabilities = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -119,6 +119,7 @@ def as_probabilities(logits: NDArray[np.floating], resolution: int) -> Probabili
 
 def fast_network(model: nn.Module) -> FastNetwork | None:
     """The fast way of a network; None if it has none."""
+    from sgbt.attacks.bag_engine import FastBag
     from sgbt.attacks.bilstm_engine import FastBiLSTM
     from sgbt.attacks.cnn_engine import FastCNN
 
@@ -126,6 +127,8 @@ def fast_network(model: nn.Module) -> FastNetwork | None:
         return FastCNN(model)
     if isinstance(model, BiLSTM):
         return FastBiLSTM(model)
+    if isinstance(model, LinearBag):
+        return FastBag(model)
     if isinstance(model, TwoChannel):
         parts = [fast_network(part) for part in model.parts]
         return SumOfNetworks([part for part in parts if part is not None])

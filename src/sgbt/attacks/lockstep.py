@@ -47,22 +47,28 @@ class Search:
 
 
 def in_step(victim: Victim, searches: Iterator[Search], *, together: int) -> Iterator[Search]:
-    """Searches as they end, each with its result; up to `together` are under way at once."""
+    """Searches as they end, each with its result; up to `together` are under way at once.
+
+    One that has found a text gives up its place, and waits until there are as many such texts, or nothing else is left
+    to do: the victim itself reads many texts in little more time than one.
+    """
     running: list[Search] = []
+    found: list[Search] = []
     while True:
-        asking = [search for search in running if isinstance(search.question, Question)]
-        showing = [search for search in running if isinstance(search.question, Shown)]
-        answers = [*_answered(victim, asking), *_labelled(victim, showing)]
-        running = [*asking, *showing]
+        answers = _answered(victim, running)
         while len(running) < together and (search := next(searches, None)) is not None:
             running.append(search)
             answers.append(None)
+        if not running or len(found) >= together:
+            answers += _labelled(victim, found)
+            running, found = [*running, *found], []
         if not running:
             return
         for search, answer in zip(running, answers, strict=True):
             search.go_on(answer)
         yield from (search for search in running if search.result is not None)
-        running = [search for search in running if search.result is None]
+        found += [search for search in running if search.result is None and isinstance(search.question, Shown)]
+        running = [search for search in running if search.result is None and isinstance(search.question, Question)]
 
 
 def _answered(victim: Victim, searches: Sequence[Search]) -> list[Any]:

@@ -60,7 +60,11 @@ class Limited:
 
 def draw(rng: np.random.Generator, weights: NDArray[np.floating]) -> int:
     """A place drawn in proportion to its weight: one uniform number, looked up in the running sum."""
-    sums = np.cumsum(weights)
+    return draw_by_sums(rng, np.cumsum(weights))
+
+
+def draw_by_sums(rng: np.random.Generator, sums: NDArray[np.floating]) -> int:
+    """The same from the running sums of the weights."""
     return min(int(sums.searchsorted(rng.random() * sums[-1], side="right")), len(sums) - 1)
 
 

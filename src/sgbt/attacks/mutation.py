@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.attacks.method import draw
+from sgbt.attacks.method import draw, draw_by_sums
 from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import State
 
@@ -70,7 +70,7 @@ class QuickWord:
         if not len(states):
             return states
         space = scorer.space
-        places = np.array([_drawn_place(scorer, state, rng) for state in states], dtype=np.int64)
+        places = np.array([draw_by_sums(rng, sums) for sums in _running_weights(scorer, states)], dtype=np.int64)
         counts = space.substitutes[places]
         owners = np.repeat(np.arange(len(states)), counts)
         choices = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1
@@ -94,16 +94,18 @@ class RandomWord:
         """One word of each text."""
         yield from ()  # asks nothing
         result = states.copy()
-        for state in result:
-            place = _drawn_place(scorer, state, rng)
+        for state, sums in zip(result, _running_weights(scorer, states), strict=True):
+            place = draw_by_sums(rng, sums)
             state[place] = 1 + int(rng.integers(scorer.space.substitutes[place]))
         return result
 
 
-def _drawn_place(scorer: Scorer, state: State, rng: np.random.Generator) -> int:
+def _running_weights(scorer: Scorer, states: State) -> NDArray[np.float64]:
+    """For each text, running sums of the weights of its words that are still original; of all, where none is."""
     weights = np.minimum(scorer.space.substitutes, MOST_WEIGHT).astype(np.float64)
-    left = np.where(state == 0, weights, 0)
-    return draw(rng, left if left.any() else weights)
+    left = np.where(states == 0, weights, 0)
+    left[~left.any(axis=1)] = weights
+    return np.cumsum(left, axis=1)
 
 
 def _best_swaps(

@@ -27,15 +27,15 @@ class PrefixTree:
 
     @staticmethod
     def of(texts: Array) -> PrefixTree:
-        """From texts [texts, words] of whole numbers, at least one of each.
+        """From texts [texts, words] of whole numbers below 2^31, at least one of each.
 
         Sorted, texts with a common beginning are neighbours. Where text j first differs from its forerunner, it leaves
         the branch that was being read there: the last one before it that had left its own parent earlier.
         """
-        packed = np.ascontiguousarray(texts.astype(np.int32))
+        packed = np.ascontiguousarray(texts, np.int32)
         keys = packed.view(np.dtype((np.void, packed.itemsize * packed.shape[1]))).ravel()
         order = np.argsort(keys, kind="stable")
-        ordered = texts[order]
+        ordered = packed[order]
         differs = ordered[1:] != ordered[:-1]
         first = np.where(differs.any(axis=1), differs.argmax(axis=1), texts.shape[1])
         starts = np.concatenate([[0], first])

@@ -9,7 +9,8 @@ Departures. The paper looks up WordNet synonyms of the word's part of speech in 
 may stand for what, and the table `wordnet` joins all parts of speech. With a tagger (`parts_of_speech`), only synonyms
 of the tagged part of speech are tried. Named entities are replaced if the table lists them
 (`sgbt.lexicon.named_entities`). The texts of step 3 are known in advance, so they are scored many at a time; only those
-up to the first broken one count as queries.
+up to the first broken one count as queries. Every masked word counts as a query, but only those that decide the order
+are asked about.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sgbt.attacks.method import Limited
 from sgbt.attacks.parts_of_speech import PartsOfSpeech
 from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import MASKED, State
 
-FIRST_LOOK = 16
+FIRST_LOOK = 8
 """How many texts of the last step are scored in the first request; each further request has twice as many."""
 
 
@@ -50,31 +52,67 @@ class PWWS(Limited):
             positions, choices = positions[fitting], choices[fitting]
             if not len(positions):
                 return None
-        scorer.charge(1)  # the text itself
-        found = yield from scorer.neighbourhood(
-            space.original[None],
-            np.zeros(len(space) + len(positions), np.int64),
-            np.concatenate([np.arange(len(space)), positions]),
-            np.concatenate([np.full(len(space), MASKED), choices]),
-        )
-        original = found.texts[0, label]
-        masked, left = np.split(found.swaps[:, label], [len(space)])
-        saliency = original - masked
-        weights = np.exp(saliency - saliency.max())
-        weights /= weights.sum()
+        scorer.charge(1 + len(space))  # the text itself, and each of its words masked, as the paper counts
+        zero = np.zeros(len(positions), np.int64)
+        found = yield from scorer.neighbourhood(space.original[None], zero, positions, choices)
+        left = found.swaps[:, label]
         edges = np.flatnonzero(np.diff(positions, prepend=-1))
         best = [start + int(np.argmin(part)) for start, part in zip(edges, np.split(left, edges[1:]), strict=True)]
-        gain = weights[positions[best]] * (original - left[best])
-        order = np.argsort(-gain, kind="stable")[: self.most_changes(space)]
-        states = np.repeat(space.original[None], len(order), axis=0)
-        for step, which in enumerate(order):
-            states[step:, positions[best[which]]] = choices[best[which]]
+        order = Order(positions[best], found.texts[0, label] - left[best])
+        most = min(self.most_changes(space), len(best))
         start, size = 0, FIRST_LOOK
-        while start < len(states):
-            part = states[start : start + size]
-            broken = np.flatnonzero(scorer.broken((yield from scorer.probabilities(part, free=True))))
-            scorer.charge(int(broken[0]) + 1 if len(broken) else len(part))
+        state = space.original
+        while start < most:
+            wanted = order.unsure(start + size)
+            order.learn(wanted, (yield from self._masked(scorer, order.positions[wanted])))
+            states = []
+            for which in order.first(min(start + size, most))[start:]:
+                state[positions[best[which]]] = choices[best[which]]
+                states.append(state.copy())
+            answers = yield from scorer.probabilities(np.stack(states), free=True)
+            broken = np.flatnonzero(scorer.broken(answers))
+            scorer.charge(int(broken[0]) + 1 if len(broken) else len(states))
             if len(broken):
-                return part[broken[0]]
+                return states[broken[0]]
             start, size = start + size, 2 * size
         return None
+
+    @staticmethod
+    def _masked(scorer: Scorer, positions: NDArray[np.int64]) -> Asking[NDArray[np.float64]]:
+        """P(y|x with the word masked) for some positions; they were charged for."""
+        if not len(positions):
+            return np.zeros(0)
+        zero = np.zeros(len(positions), np.int64)
+        found = yield from scorer.neighbourhood(
+            scorer.space.original[None], zero, positions, np.full(len(positions), MASKED), free=True
+        )
+        return found.swaps[:, scorer.label]
+
+
+class Order:
+    """The order of descending softmax(S)_i drop_i, found by asking only for the saliencies that decide it.
+
+    S_i = P - m_i, where m_i is the probability with word i masked, and one positive factor for all words changes no
+    order: it is that of exp(-m_i) drop_i. As m_i is a probability, this lies between drop_i and drop_i / e. A word
+    whose upper end is below the lower ends of k others is not among the first k, whatever its saliency.
+    """
+
+    def __init__(self, positions: NDArray[np.int64], drops: NDArray[np.float64]) -> None:
+        self.positions, self._drops = positions, drops
+        self._least, self._most = np.zeros(len(drops)), np.ones(len(drops))
+        """What is known of m_i."""
+
+    def unsure(self, count: int) -> NDArray[np.int64]:
+        """The words whose saliency must be known before the first `count` are."""
+        ends = np.sort([self._drops * np.exp(-self._least), self._drops * np.exp(-self._most)], axis=0)
+        lower, upper = ends
+        bar = np.sort(lower)[-min(count, len(lower))]
+        return np.flatnonzero((upper >= bar) & (self._least < self._most))
+
+    def learn(self, which: NDArray[np.int64], masked: NDArray[np.float64]) -> None:
+        """m_i of some words."""
+        self._least[which] = self._most[which] = masked
+
+    def first(self, count: int) -> NDArray[np.int64]:
+        """The first `count` words, of which equals stand in the order of the text; `unsure` of them were learnt."""
+        return np.argsort(-self._drops * np.exp(-self._least), kind="stable")[:count]

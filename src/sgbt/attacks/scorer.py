@@ -55,14 +55,21 @@ class Scorer:
         return (yield Question(states)).texts
 
     def neighbourhood(
-        self, states: State, owners: NDArray[np.int64], positions: NDArray[np.int64], choices: NDArray[np.int64]
+        self,
+        states: State,
+        owners: NDArray[np.int64],
+        positions: NDArray[np.int64],
+        choices: NDArray[np.int64],
+        *,
+        free: bool = False,
     ) -> Asking[Neighbourhood]:
         """Label probabilities of texts and their changes: text `owners[j]` with `choices[j]` at `positions[j]`.
 
-        The changes are charged for; the texts themselves are charged for by attacks that use their scores. Changes of
-        one text stand together.
+        The changes are charged for, unless with `free`; the texts themselves are charged for by attacks that use
+        their scores. Changes of one text stand together.
         """
-        self.charge(len(owners))
+        if not free:
+            self.charge(len(owners))
         return (yield Question(states, Swaps(owners, positions, choices)))
 
     def around(self, state: State, positions: NDArray[np.int64], choices: NDArray[np.int64]) -> Asking[Probabilities]:

@@ -28,6 +28,12 @@ FEW = 4
 """Up to this many positions of each text that are tried, windows come from the pool and not from running maxima."""
 BLOCK = 32
 """Swaps that are worked on at once, few enough to stay in the processor's cache."""
+UNRANKED = 24
+"""For so many texts, the greatest windows are found by looking at all; ranking them would take longer."""
+MOSTLY_LEFT = 0.5
+"""Where such a share of the windows is left out, the greatest of the others is found by looking at them."""
+RUN = 16
+"""Windows whose running maxima are found in one block."""
 KEYS = 2.0**62
 """How many contents of windows one number can tell apart."""
 
@@ -42,10 +48,10 @@ class TextWindows:
         self._join = np.add if network.mean else np.maximum
         self._windows = self._windows_of(self._filled(original[None])[0], np.arange(self._length))
         self._values = network.pooled_values(self._windows)
-        # by position and choice: what a swap in the original text makes of the windows around it (memory on demand)
-        self._kept = np.empty((self._length * choices, self._values.shape[1]), self._values.dtype)
-        self._is_kept = np.zeros(len(self._kept), bool)
-        self._pool = WindowPool(np.full(self._values.shape[1], network.nothing, self._values.dtype))
+        self._looked_up = 0
+        nothing = np.full(self._values.shape[1], network.nothing, self._values.dtype)
+        self._pool, self._swapped = WindowPool(nothing), WindowPool(nothing)
+        """Single windows; and the windows that hold a swapped word, pooled."""
 
     def answer(self, question: IdQuestion) -> Neighbourhood:
         """Logits of texts and of one-word changes of them."""
@@ -58,7 +64,7 @@ class TextWindows:
             found = self._few(states, words, pairs, group_of, swaps.choices, new)
             texts, changed = (self._logits(pooled) for pooled in found)
         else:
-            texts, changed = self._many(states, words, swaps.owners, swaps.positions, swaps.choices, new)
+            texts, changed = self._many(states, words, pairs, group_of, swaps.choices, new)
         return Neighbourhood(texts, changed)
 
     def _logits(self, pooled: Array) -> Array:
@@ -67,6 +73,23 @@ class TextWindows:
     @cached_property
     def _ranked(self) -> RankedWindows:
         return RankedWindows.of(self._values, mean=self._network.mean)
+
+    def _outside(self, left_out: Array) -> Array:
+        """For each row of a mask [rows, windows], the original text's windows that are not left out, pooled.
+
+        The greatest of some numbers is the same whichever way it is found; a ranking pays when it is used often, and
+        when few of those at its top are left out.
+        """
+        self._looked_up += len(left_out)
+        if self._network.mean:
+            return self._ranked.outside(left_out)
+        result = np.empty((len(left_out), self._values.shape[1]), self._values.dtype)
+        ranked = (left_out.mean(axis=1) < MOSTLY_LEFT) & (self._looked_up > UNRANKED)
+        if ranked.any():
+            result[ranked] = self._ranked.outside(left_out[ranked])
+        for row in np.flatnonzero(~ranked):
+            self._values[~left_out[row]].max(axis=0, initial=self._network.nothing, out=result[row])
+        return result
 
     def _filled(self, texts: Array) -> Array:
         """Texts with padding behind them: as many numbers as there are windows, and those that the last one reads."""
@@ -88,7 +111,7 @@ class TextWindows:
     def _pooled(self, states: Array, words: Array) -> Array:
         """Pooled values [texts, filters] of texts in full."""
         touched = self._touched(states)
-        pooled = self._ranked.outside(touched)
+        pooled = self._outside(touched)
         self._add_windows(pooled, touched, states, words)
         return pooled
 
@@ -107,14 +130,17 @@ class TextWindows:
             windows = self._network.windows(words[which], starts[which], self._counts)
             return self._network.pooled_values(windows)
 
-        if self._length * float(self._choices) ** self._widest < KEYS:
-            keys = starts
-            for column in choices.T:
+        return self._pool.rows(self._keys(self._pool, np.column_stack([starts, choices])), compute)
+
+    def _keys(self, pool: WindowPool, contents: Array) -> Array:
+        """A number for every row of contents: a place in the text, and the choices that tell windows there apart."""
+        if self._length * float(self._choices) ** (contents.shape[1] - 1) < KEYS:
+            keys: Array = contents[:, 0].astype(np.int64)
+            for column in contents.T[1:]:
                 keys = keys * self._choices + column + 1
-        else:  # numbered among themselves, and not remembered
-            self._pool.forget()
-            keys = np.unique(np.column_stack([starts, choices]), axis=0, return_inverse=True)[1].reshape(-1)
-        return self._pool.rows(keys, compute)
+            return keys
+        pool.forget()  # they are numbered among themselves, and not remembered
+        return np.unique(contents, axis=0, return_inverse=True)[1].reshape(-1)
 
     def _few(
         self, states: Array, words: Array, pairs: Array, group_of: Array, choices: Array, new: Array
@@ -129,7 +155,7 @@ class TextWindows:
         around = np.zeros_like(touched)
         for offset in range(self._widest):
             around[np.arange(len(pairs)), (positions - offset).clip(min=0)] = True
-        elsewhere = self._ranked.outside(touched | around)
+        elsewhere = self._outside(touched | around)
         self._add_windows(elsewhere, touched & ~around, states[owners], words[owners])
         tried, first = np.unique(owners, return_index=True)
         groups = np.concatenate([first, group_of])
@@ -166,47 +192,57 @@ class TextWindows:
         return rows.reshape(starts.shape)
 
     def _many(
-        self, states: Array, words: Array, owners: Array, positions: Array, choices: Array, new: Array
+        self, states: Array, words: Array, pairs: Array, group_of: Array, choices: Array, new: Array
     ) -> tuple[Array, Array]:
-        """Logits of texts and of swaps, text by text."""
+        """Logits of texts and of swaps, where many positions of each text are tried; `pairs` as in `_few`."""
+        owners, positions = np.divmod(pairs, self._length)
+        windows = [self._all_windows(own, touched) for own, touched in zip(words, self._touched(states), strict=True)]
+
+        def compute(which: Array) -> Array:
+            order = np.argsort(owners[group_of[which]], kind="stable")
+            found = []
+            for owner, own in _runs(owners[group_of[which[order]]]):
+                swaps = which[order[own]]
+                at, places = np.unique(positions[group_of[swaps]], return_inverse=True)
+                found.append(self._with_words(words[owner], windows[owner], at, places, new[swaps]))
+            if len(found) == 1:
+                return found[0]
+            result = np.empty((len(which), self._values.shape[1]), self._values.dtype)
+            result[order] = np.concatenate(found)
+            return result
+
+        around = np.pad(states, ((0, 0), (self._widest - 1, 0)))
+        offsets = np.delete(np.arange(2 * self._widest - 1), self._widest - 1)
+        contents = np.column_stack([positions, around[owners[:, None], positions[:, None] + offsets]])
+        keys = self._keys(self._swapped, np.column_stack([contents[group_of], choices]))
+        rows = self._swapped.rows(keys, compute)
         texts = np.empty((len(words), self._values.shape[1]), self._values.dtype)
         changed = []
-        rows_of = dict(_runs(owners))
-        for owner, touched in enumerate(self._touched(states)):
-            windows, starts = self._windows, np.flatnonzero(touched)
-            if len(starts):
-                windows = windows.copy()
-                windows[starts] = self._windows_of(words[owner], starts)
-            values = self._network.pooled_values(windows)
+        swaps_of = dict(_runs(owners[group_of]))
+        pairs_of = dict(_runs(owners))
+        for owner, own in enumerate(windows):
+            values = self._network.pooled_values(own)
             texts[owner] = self._join.reduce(values, axis=0)
-            if (rows := rows_of.get(owner)) is not None:
-                at, which = np.unique(positions[rows], return_inverse=True)
-                fresh = self._fresh(words[owner], windows, touched, at, which, choices[rows], new[rows])
-                changed.append(self._logits(self._join(fresh, self._elsewhere(values, at)[which], out=fresh)))
+            if (swaps := swaps_of.get(owner)) is not None:
+                elsewhere = self._elsewhere(values, positions[pairs_of[owner]])
+                pooled = self._swapped.values[rows[swaps]]
+                self._join(pooled, elsewhere[group_of[swaps] - pairs_of[owner].start], out=pooled)
+                changed.append(self._logits(pooled))
         return self._logits(texts), np.concatenate(changed)
 
-    def _fresh(
-        self, words: Array, windows: Array, touched: Array, at: Array, which: Array, choices: Array, new: Array
-    ) -> Array:
-        """Pooled values [swaps, filters] of the windows that hold a changed word, at the positions `at[which]`.
-
-        Where all of them are else as in the original text, they are remembered.
-        """
-        before = np.concatenate([[0], np.cumsum(touched)])
-        original = (before[at + 1] == before[(at - self._widest + 1).clip(min=0)])[which]
-        kept = at[which] * self._choices + choices + 1
-        wanted = np.flatnonzero(~(original & self._is_kept[kept]))
-        result = self._kept[kept]
-        if len(wanted):
-            needed, places = np.unique(which[wanted], return_inverse=True)
-            result[wanted] = self._with_words(words, windows, at[needed], places, new[wanted])
-            remembered = wanted[original[wanted]]
-            self._kept[kept[remembered]] = result[remembered]
-            self._is_kept[kept[remembered]] = True
-        return result
+    def _all_windows(self, words: Array, touched: Array) -> Array:
+        """The windows of a text, of which the touched ones are not as in the original."""
+        starts = np.flatnonzero(touched)
+        if not len(starts):
+            return self._windows
+        windows = self._windows.copy()
+        windows[starts] = self._windows_of(words, starts)
+        return windows
 
     def _with_words(self, words: Array, windows: Array, at: Array, which: Array, new: Array) -> Array:
-        """The same from a text's windows: each without a word, plus another."""
+        """Pooled values [swaps, filters] of the windows that hold a new word, at the positions `at[which]` of a text:
+        each window without the old word, plus the new one.
+        """
         network, table = self._network, self._network.words.tables[0]
         before = np.full((self._widest, windows.shape[1]), -np.inf, windows.dtype)
         framed = np.concatenate([before, windows])  # so that a window may start before the text: it does not exist
@@ -234,12 +270,19 @@ class TextWindows:
         return result
 
     def _running(self, values: Array) -> Array:
-        """Pooled over the first windows, by doubling: accumulate would go down one column at a time."""
-        result, step = values.copy(), 1
-        while step < len(values):
-            self._join(result[step:], result[:-step].copy(), out=result[step:])
-            step *= 2
-        return result
+        """Pooled over the first windows: in every block at once, row by row, then block by block.
+
+        Accumulate would go down one column at a time.
+        """
+        blocks = -(-len(values) // RUN)
+        result = np.empty((blocks, RUN, values.shape[1]), values.dtype)
+        flat = result.reshape(-1, values.shape[1])
+        flat[: len(values)], flat[len(values) :] = values, self._network.nothing
+        for row in range(1, RUN):
+            self._join(result[:, row], result[:, row - 1], out=result[:, row])
+        for block in range(1, blocks):
+            self._join(result[block], result[block - 1, -1], out=result[block])
+        return flat[: len(values)]
 
 
 def _runs(owners: Array) -> Iterator[tuple[int, slice]]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-FIRST, MOST = 512, 16384
+FIRST, MOST = 1024, 16384
 """Rows that are set aside at first, and rows at which everything is forgotten, so that memory stays small."""
 
 

@@ -1,0 +1,79 @@
+"""LinearBag, asked about many variants of several texts.
+
+What a position adds to the logits depends on its word and on the codes of the two words beside it, so each such triple
+is scored once (`WindowPool`), and a swap changes what three positions add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood
+from sgbt.attacks.window_pool import WindowPool
+from sgbt.lexicon.vocabulary import PADDING
+from sgbt.models import LinearBag
+from sgbt.models.bag_features import LARGEST
+
+Array = NDArray[Any]
+
+
+class FastBag:
+    """The scores of triples met so far, and sums of them in float64, so that a swap leaves no rounding behind."""
+
+    def __init__(self, model: LinearBag) -> None:
+        self._model = model
+        self._codes = model.codes.numpy()
+        self._bias = model.bias.detach().double().numpy()
+        self._pool = WindowPool(np.zeros(len(self._bias)))
+
+    def open(self, ids: Ids, length: int) -> None:
+        """Nothing is remembered of a text: its triples are those of any text."""
+
+    def answers(self, opened: Sequence[None], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
+        """Logits of texts and of their changes, question by question."""
+        return [self._answer(question) for question in questions]
+
+    def _answer(self, question: IdQuestion) -> Neighbourhood:
+        length = question.ids.shape[1]
+        # beyond both ends of a text stands padding, so a position and its neighbours always exist
+        words = np.pad(question.ids, ((0, 0), (2, 2)), constant_values=PADDING)
+        codes = np.pad(self._codes[question.ids], ((0, 0), (2, 2)), constant_values=PADDING)
+        owners, at = question.swaps.owners[:, None], question.swaps.positions[:, None] + 2
+        keys = _keys(words[:, 1:-1], codes)
+        old = keys[owners, at + np.arange(-2, 1)]
+        around, near = words[owners, at + np.arange(-1, 2)], codes[owners, at + np.arange(-2, 3)]
+        around[:, 1], near[:, 2] = question.new, self._codes[question.new]
+        parts = (keys, old, _keys(around, near))
+        rows = self._rows(np.concatenate([part.reshape(-1) for part in parts]))
+        found = np.split(self._pool.values[rows], np.cumsum([part.size for part in parts[:2]]))
+        texts, before, after = (
+            own.reshape(*part.shape, len(self._bias)).sum(axis=1) for own, part in zip(found, parts, strict=True)
+        )
+        changed = texts[question.swaps.owners] - before + after
+        root = np.sqrt(max(length, 1))  # a text without words counts as one word
+        return Neighbourhood(texts / root + self._bias, changed / root + self._bias)
+
+    def _rows(self, keys: Array) -> Array:
+        """The pool's rows of triples; a position beyond the text adds nothing, and has row 0."""
+        rows = np.zeros(len(keys), np.int64)
+        real = np.flatnonzero(keys // LARGEST % LARGEST != PADDING)
+        rows[real] = self._pool.rows(keys[real], lambda which: self._scores(keys[real[which]]))
+        return rows
+
+    @torch.no_grad()
+    def _scores(self, keys: Array) -> Array:
+        before, rest = np.divmod(keys, LARGEST * LARGEST)
+        words, after = np.divmod(rest, LARGEST)
+        scores = self._model.score(*(torch.from_numpy(part) for part in (words, before, after)))
+        return scores.double().numpy()
+
+
+def _keys(words: Array, codes: Array) -> Array:
+    """One number for each word between the codes of its neighbours; there are two more codes than words."""
+    found: Array = (codes[..., :-2] * LARGEST + words) * LARGEST + codes[..., 2:]
+    return found
