@@ -26,6 +26,9 @@ DataHome = Annotated[
     ),
 ]
 Data = Annotated[str, typer.Argument(help="A dataset (imdb, yahoo) or a CSV, TSV, JSONL or Parquet file.")]
+DataUnlessPreset = Annotated[
+    str, typer.Argument(help="A dataset (imdb, yahoo) or a file; left out only with the preset of a published model.")
+]
 DataOfRun = Annotated[
     str, typer.Option(help="A dataset (imdb, yahoo) or a file; otherwise what the model was trained on.")
 ]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def train_(
-    data: opt.Data,
     out: Annotated[Path, typer.Option(help="Folder for the run; the same command resumes it.")],
+    data: opt.DataUnlessPreset = "",
     model: Annotated[str, typer.Option(help=f"One of {', '.join(names.MODELS)}.")] = "cnn",
     objective: Annotated[str, typer.Option(help=f"One of {', '.join(names.OBJECTIVES)}.")] = "sgbt",
     text: opt.TextColumn = None,
@@ -29,7 +29,9 @@ def train_(
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     beta: Annotated[float | None, typer.Option(help="Weight of the growth penalty L_GBM.")] = None,
     gamma: Annotated[float | None, typer.Option(help="Weight of the curvature penalty L_SGBT.")] = None,
-    preset: Annotated[str | None, typer.Option(help="Named settings, such as paper-cnn-imdb.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Named settings, such as paper-cnn-imdb, or a published model, grid:cell.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with tables training, model, objective.")] = None,
     substitutions: opt.Substitutions = "auto",
     vectors: opt.Vectors = "glove",
@@ -63,6 +65,21 @@ def train_(
     console = Console(highlight=False, markup=False, quiet=not speaks())
     if threads:
         torch.set_num_threads(threads)
+    if preset and ":" in preset:
+        others = data or config or epochs or limit or beta is not None or gamma is not None
+        if others or (model, objective, seed) != ("cnn", "sgbt", 0):
+            raise TrainingError(
+                wanted="a published model alone: its cell says data, model, objective and seed",
+                got="other options beside it",
+                where=f"--preset {preset}",
+                remedy="leave them out",
+            )
+        parts.rebuilt(preset, out, console, data_home=data_home)
+        return
+    if not data:
+        raise TrainingError(
+            wanted="a dataset or a file", got="none", where="train", remedy="for example: sgbt train imdb"
+        )
     tables = read_toml(config) if config else {}
     chosen = parts.objective_of(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
     device_named(device)  # what is not there is told before anything is read

@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
+from sgbt.cli.reading import Reading
+from sgbt.cli.training_view import TrainingView
 from sgbt.data import Split, TextDataset
 from sgbt.errors import TrainingError, did_you_mean
+from sgbt.evaluate.rebuild import Published
 from sgbt.files import atomic_write
 from sgbt.models import MODELS, TextClassifier
 from sgbt.training import OBJECTIVES, Objective, TrainingConfig
@@ -48,6 +52,19 @@ def limited(dataset: TextDataset, limit: int) -> TextDataset:
     return TextDataset(
         dataset.name, dataset.label_names, dataset.train[:limit], dataset.dev, dataset.test, dataset.duplicates
     )
+
+
+def rebuilt(name: str, out: Path, console: Console, *, data_home: Path | None) -> None:
+    """Train a published model again, by the name of its cell."""
+    published = Published.named(name, data_home=data_home)
+    source = published.source
+    console.print(f"{published.cell.name} of the grid {name.partition(':')[0]}", soft_wrap=True)
+    with TrainingView(console) as view:
+        run = published.train(out, view)
+    if published.reads_whole:
+        Reading(source.source, source.text, source.label).keep(out, published.materials.dataset(source))
+    console.print(f"best epoch on dev: {shown(run.dev)}", soft_wrap=True)
+    console.print(f"saved in {out}", soft_wrap=True)
 
 
 def measured(

@@ -25,8 +25,9 @@ from sgbt.evaluate.store import MODEL, ROWS, TIMES, Store
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit
 from sgbt.files import atomic_write
 from sgbt.models import MODELS, Bag, TextClassifier, load_classifier
-from sgbt.training import OBJECTIVES, TrainingConfig, train
+from sgbt.training import OBJECTIVES, Run, TrainingConfig, train
 from sgbt.training.checkpoint import FILE as CHECKPOINT
+from sgbt.training.listener import Listener
 from sgbt.version import __version__
 
 Tell = Callable[[float], None]
@@ -115,27 +116,30 @@ def check_code(unit: Unit) -> None:
 
 def _train(at: Workplace) -> dict[str, Any]:
     at.check_data()
-    spec, means = at.unit.spec, at.unit.means
-    dataset = at.materials.dataset(at.source)
-    table = at.materials.table(means["substitutions"], means["vectors"])
-    kind = MODELS[spec["model"]]
-    options = kind.Options(**spec["model_options"])
-    model = kind(options) if issubclass(kind, Bag) else kind(at.materials.vectors(means["vectors"]), options)  # type: ignore[arg-type]
-    clock = EpochClock(at.folder / TIMES, at.tell, spec["training"]["epochs"])
-    run = train(
-        model,
-        dataset,
-        objective=OBJECTIVES[spec["objective"]](**spec["objective_options"]),
-        substitutions=table,
-        seed=spec["seed"],
-        config=TrainingConfig(**spec["training"]),
-        out=at.folder / MODEL,
-        listener=clock,
-        device="cpu",
-    )
+    clock = EpochClock(at.folder / TIMES, at.tell, at.unit.spec["training"]["epochs"])
+    run = trained(at.unit, at.materials, out=at.folder / MODEL, listener=clock)
     (at.folder / MODEL / CHECKPOINT).unlink(missing_ok=True)  # the folder is complete: nothing is left to resume
     epochs = 1 + max((row["epoch"] for row in run.log.rows), default=-1)
-    return {"epochs": epochs, "dev": run.dev, "table": table.name}
+    return {"epochs": epochs, "dev": run.dev, "table": run.model.table.name if run.model.table else ""}
+
+
+def trained(unit: Unit, materials: Materials, *, out: Path, listener: Listener | None = None) -> Run:
+    """The training that a unit of work describes, in a folder of its own."""
+    spec, means = unit.spec, unit.means
+    kind = MODELS[spec["model"]]
+    options = kind.Options(**spec["model_options"])
+    model = kind(options) if issubclass(kind, Bag) else kind(materials.vectors(means["vectors"]), options)  # type: ignore[arg-type]
+    return train(
+        model,
+        materials.dataset(DataSource(**means["dataset"])),
+        objective=OBJECTIVES[spec["objective"]](**spec["objective_options"]),
+        substitutions=materials.table(means["substitutions"], means["vectors"]),
+        seed=spec["seed"],
+        config=TrainingConfig(**spec["training"]),
+        out=out,
+        listener=listener,
+        device="cpu",
+    )
 
 
 class EpochClock:

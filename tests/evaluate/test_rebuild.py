@@ -1,0 +1,58 @@
+"""A published model can be trained again by its name, and comes out the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sgbt.cli.app import app
+from sgbt.errors import EvaluationError
+from sgbt.evaluate import bench, read_records
+from sgbt.evaluate.grid_file import load_grid
+from sgbt.evaluate.rebuild import Published
+from sgbt.models import load_classifier, weights_hash
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("cell", ["toy/linear/certified/0", "toy/cnn/sgbt/1"])
+def test_a_cell_trained_by_name_is_the_cell_of_the_benchmark(cell: str, tmp_path: Path) -> None:
+    bench(load_grid("smoke"), tmp_path / "bench", only=cell)
+    made = [path.parent for path in (tmp_path / "bench").rglob("model.safetensors")]
+    assert len(made) == 1
+    run = Published.named(f"smoke:{cell}").train(tmp_path / "again")
+    assert weights_hash(run.model.model) == weights_hash(load_classifier(made[0]).model)
+
+
+def test_a_name_that_means_several_or_none_is_told() -> None:
+    with pytest.raises(EvaluationError, match="say which: smoke:toy/cnn/standard/0"):
+        Published.named("smoke:toy/cnn")
+    with pytest.raises(EvaluationError, match="none that matches"):
+        Published.named("smoke:toy/tree")
+
+
+def test_the_command_trains_a_published_model_and_nothing_beside_it(tmp_path: Path) -> None:
+    name = "smoke:toy/linear/certified/0"
+    done = CliRunner().invoke(app, ["train", "--preset", name, "--out", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    assert "toy/linear/certified/0 of the grid smoke" in done.output
+    assert load_classifier(tmp_path / "run").model.kind == "linear"
+    for more in (["imdb"], ["--model", "bilstm"], ["--epochs", "3"], ["--beta", "0.0"], ["--seed", "1"]):
+        refused = CliRunner().invoke(app, ["train", *more, "--preset", name, "--out", str(tmp_path / "other")])
+        assert refused.exit_code != 0
+        assert "leave them out" in str(refused.exception)
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.soak
+def test_the_smallest_published_model_comes_out_as_published(tmp_path: Path) -> None:
+    (record,) = [
+        record
+        for record in read_records(ROOT / "results" / "imdb-linear" / "records.jsonl")
+        if (record.model, record.objective) == ("grams", "certified")
+    ]
+    run = Published.named("imdb-linear:imdb/grams/certified/0").train(tmp_path / "run")
+    best = max(row["dev"]["certified"] for row in record.curve)
+    assert run.dev["certified"] == pytest.approx(best, abs=0.002)  # another machine rounds in another way
