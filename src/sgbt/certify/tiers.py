@@ -19,7 +19,7 @@ from sgbt.certify.separable import SeparableBound
 from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
 from sgbt.models import AnyModel, BiLSTM, GramBag, LinearBag, TextCNN, TwoChannel, worst_case_logits
-from sgbt.models.bag_worst_case import worst_by_word
+from sgbt.models.bag_worst_case import WorstByWord, worst_by_word
 from sgbt.models.gram_worst_case import gram_worst_by_word
 
 TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown", "full", "exact")
@@ -42,23 +42,25 @@ class OtherReading:
     question: Question
 
     def bounds(self) -> list[SeparableBound]:
-        """The bound of `worst_case_logits`, exact for models in which words add up, and the same word by word.
+        """The worst case word by word, exact within any budget for texts without ambiguous words, and as a whole.
 
-        The latter is exact within any budget for texts without ambiguous words.
+        The latter is exact for a `LinearBag` whatever its words; of a `GramBag` both are the same.
         """
         ask = self.question
-        worst = worst_case_logits(self.model, ask.ids, ask.allowed, ask.mask, ask.labels, epsilon=ask.scale)
-        found = [SeparableBound.flat(ask, -worst.gather(1, ask.rivals))]
-        if isinstance(self.model, LinearBag | GramBag) and ask.scale == 1.0:
-            asked = (ask.ids, ask.allowed, ask.mask, ask.labels)
-            if isinstance(self.model, LinearBag):
-                words = worst_by_word(self.model, *asked)
-            else:
-                words = gram_worst_by_word(self.model, *asked, changed=ask.budget)
-            swaps = ask.swaps
-            gains = words.gains[swaps.text, swaps.place, swaps.slot].gather(1, ask.rivals[swaps.text])
-            found.append(SeparableBound(ask, -words.fixed.gather(1, ask.rivals), -gains))
+        asked = (ask.ids, ask.allowed, ask.mask, ask.labels)
+        found = []
+        if ask.scale == 1.0 and isinstance(self.model, LinearBag):
+            found.append(self._by_word(worst_by_word(self.model, *asked)))
+        if ask.scale == 1.0 and isinstance(self.model, GramBag):
+            return [self._by_word(gram_worst_by_word(self.model, *asked, changed=ask.budget))]
+        worst = worst_case_logits(self.model, *asked, epsilon=ask.scale)
+        found.append(SeparableBound.flat(ask, -worst.gather(1, ask.rivals)))
         return found
+
+    def _by_word(self, words: WorstByWord) -> SeparableBound:
+        ask, swaps = self.question, self.question.swaps
+        gains = words.gains[swaps.text, swaps.place, swaps.slot].gather(1, ask.rivals[swaps.text])
+        return SeparableBound(ask, -words.fixed.gather(1, ask.rivals), -gains)
 
 
 Reading = CNNReading | BiLSTMReading | OtherReading
