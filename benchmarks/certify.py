@@ -17,6 +17,7 @@ import time
 from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 import torch
@@ -62,14 +63,13 @@ def main() -> None:
             curve = by_budget(classifier, some)
             rows.append({"run": Path(run).name, "by_budget": curve})
             print(f"{Path(run).name}: certified share of all texts by budget: {shown(curve)}", flush=True)
-            if options.out:
-                plot(curve, Path(run).name, options.out / f"budget-{Path(run).name}.png")
         if options.whole and isinstance(classifier.model, TextCNN):
             rows.append(whole(classifier, Path(run).name, reviews.test))
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "certify.json").write_text(json.dumps(rows, indent=1))
+        plot(rows, options.out / "budgets.png")
 
 
 @torch.no_grad()
@@ -143,17 +143,21 @@ def shown(curve: dict[int, float]) -> str:
     return ", ".join(f"{'all' if n < 0 else n}: {100 * curve[n]:.1f} %" for n in points)
 
 
-def plot(curve: dict[int, float], name: str, path: Path) -> None:
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    """All curves over budgets in one picture; a line at the right end is what holds for any number of words."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(5, 3))
-    budgets = sorted(n for n in curve if n >= 0)
-    axes.step(budgets, [100 * curve[n] for n in budgets], where="mid")
-    axes.axhline(100 * curve[-1], linestyle="--", linewidth=1, label="any number")
-    axes.set(xlabel="words replaced at most", ylabel="certified accuracy, %", title=name, ylim=(0, 100))
+    figure, axes = pyplot.subplots(figsize=(6, 3.5))
+    for row in rows:
+        if "by_budget" in row:
+            curve = {int(n): 100 * share for n, share in row["by_budget"].items()}
+            budgets = sorted(n for n in curve if n >= 0)
+            (line,) = axes.step(budgets, [curve[n] for n in budgets], where="mid", label=row["run"])
+            axes.plot([budgets[-1], budgets[-1] + 4], [curve[-1]] * 2, linestyle=":", color=line.get_color())
+    axes.set(xlabel="words replaced at most (dotted: any number)", ylabel="certified, % of all texts", ylim=(0, 100))
     axes.legend()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, bbox_inches="tight", dpi=120)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,33 @@ def test_every_line_of_the_readmes_table_is_one_of_a_report() -> None:
     assert len(lines) > 2
     known = {line for folder in FOLDERS for line in (folder / "report.md").read_text(encoding="utf-8").splitlines()}
     assert set(lines) <= known
+
+
+OURS = {
+    "GramBag, trained on the worst case": ("imdb-linear", "grams", "certified"),
+    "GramBag, standard training": ("imdb-linear", "grams", "standard"),
+    "LinearBag, trained on the worst case (older codes)": ("imdb-small", "linear", "certified"),
+}
+
+
+def test_the_table_of_certified_accuracy_follows_from_rows() -> None:
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    shown = {line for line in page.splitlines() if "| ours, " in line}
+    made = set()
+    for name, (folder, model, objective) in OURS.items():
+        rows = read_records(ROOT / "results" / folder / "records.jsonl")
+        (metrics,) = [row.metrics for row in rows if (row.model, row.objective) == (model, objective)]
+        clean, certified = (100 * metrics[f"{kind}_accuracy"] for kind in ("clean", "certified"))
+        assert metrics["certified_total"] == 25_000
+        made.add(f"| {name} | {clean:.1f} | {certified:.1f} | ours, `results/{folder}` |")
+    assert shown == made
+
+
+def test_what_is_said_of_trials_follows_from_rows() -> None:
+    rows = [json.loads(line) for line in (ROOT / "results" / "trials" / "grams.jsonl").read_text().splitlines()]
+    assert len({json.dumps(row["trial"]) for row in rows}) == len(rows)
+    (chosen,) = [row for row in rows if row["trial"] == {}]
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    dev = chosen["dev"]
+    assert f"has {100 * dev['accuracy']:.1f} clean and {100 * dev['certified']:.1f}\ncertified" in page
+    assert all(row["dev"]["certified"] <= dev["certified"] + 0.005 for row in rows)
