@@ -81,21 +81,27 @@ class GramBag(nn.Module):
         """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
         mask = ids != PADDING if mask is None else mask
         codes = self.codes[ids].masked_fill(~mask, PADDING)
-        keys = torch.cat(keys_of_runs(codes, self.config.longest), dim=1).sort(dim=1).values
-        fresh = keys != 0
-        fresh[:, 1:] &= keys[:, 1:] != keys[:, :-1]
-        text, _ = fresh.nonzero(as_tuple=True)
-        places = places_of(self.keys, keys[fresh])
+        text, keys = distinct_runs(codes, self.config.longest)
+        places = places_of(self.keys, keys)
         listed = places >= 0
         total = self.weight.new_zeros(len(ids), self.config.classes)
         return total.index_add(0, text[listed], self.weight[places[listed]]) + self.bias
 
 
-def keys_of_runs(codes: Tensor, longest: int) -> list[Tensor]:
-    """One whole number for every run of 1, 2, ... codes of [texts, words], each [texts, words - length + 1].
+def distinct_runs(codes: Tensor, longest: int) -> tuple[Tensor, Tensor]:
+    """Every different run of 1 to `longest` codes that each text of [texts, words] has: its text, and its key.
 
-    Codes of real words are not zero, so different runs have different numbers; a run that reaches padding has zero.
+    The key of a run is one whole number. Codes of real words are not zero, so different runs have different keys; a run
+    that reaches a zero is none.
     """
+    keys = torch.cat(_keys_of_runs(codes, longest), dim=1).sort(dim=1).values
+    fresh = keys != 0
+    fresh[:, 1:] &= keys[:, 1:] != keys[:, :-1]
+    return fresh.nonzero(as_tuple=True)[0], keys[fresh]
+
+
+def _keys_of_runs(codes: Tensor, longest: int) -> list[Tensor]:
+    """The keys of all runs of 1, 2, ... codes, each [texts, words - length + 1]; zero for those that are none."""
     keys, found = codes, [codes]
     for length in range(2, min(longest, codes.shape[1]) + 1):
         last = codes[:, length - 1 :]

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sgbt.models.gram_bag import BITS, keys_of_runs
+from sgbt.models.gram_bag import BITS, distinct_runs
 
 Array = NDArray[Any]
 MOST = 4096
@@ -51,12 +51,7 @@ class GramOptions:
         """
         counts = torch.where((own > 0) & (changed != 0), counts, 1)
         steady = torch.where(counts > 1, 0, own)  # a run through an ambiguous word is not fixed
-        keys = torch.cat(keys_of_runs(steady, longest), dim=1)
-        keys, _ = keys.sort(dim=1)
-        fresh = keys != 0
-        fresh[:, 1:] &= keys[:, 1:] != keys[:, :-1]
-        fixed_text, _ = fresh.nonzero(as_tuple=True)
-        fixed_key = keys[fresh]
+        fixed_text, fixed_key = distinct_runs(steady, longest)
         build = _Cells(own.numpy(), codes.numpy(), counts.numpy(), longest, changed, most)
         text, place = (counts > 1).nonzero(as_tuple=True)
         if len(text):
