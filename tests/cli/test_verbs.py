@@ -75,7 +75,7 @@ def test_the_package_itself_is_the_command() -> None:
     [
         (["dta"], "sgbt: No such command 'dta'. Did you mean 'data'?\n"),
         (["train", "imdb"], "sgbt: Missing option '--out'; see: sgbt train --help\n"),
-        (["train"], "sgbt: Missing argument 'data'; see: sgbt train --help\n"),
+        (["train"], "sgbt: Missing option '--out'; see: sgbt train --help\n"),
         (["data", "list", "--data-hom", "x"], "(Possible options: --data-home); see: sgbt data list --help\n"),
     ],
 )
