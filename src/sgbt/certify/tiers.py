@@ -52,7 +52,9 @@ class OtherReading:
         if ask.scale == 1.0 and isinstance(self.model, LinearBag):
             found.append(self._by_word(worst_by_word(self.model, *asked)))
         if ask.scale == 1.0 and isinstance(self.model, GramBag):
-            return [self._by_word(gram_worst_by_word(self.model, *asked, changed=ask.budget))]
+            slots = torch.arange(ask.ids.shape[2], device=ask.ids.device)
+            allowed = ask.allowed & ((slots == 0) | (ask.budget != 0))  # cells of several words know no other budget
+            return [self._by_word(gram_worst_by_word(self.model, ask.ids, allowed, ask.mask, ask.labels))]
         worst = worst_case_logits(self.model, *asked, epsilon=ask.scale)
         found.append(SeparableBound.flat(ask, -worst.gather(1, ask.rivals)))
         return found

@@ -43,16 +43,14 @@ class GramOptions:
     undecided: Array
 
     @staticmethod
-    def of(
-        codes: Tensor, counts: Tensor, own: Tensor, *, longest: int, changed: int | None = None, most: int = MOST
-    ) -> GramOptions:
+    def of(codes: Tensor, counts: Tensor, own: Tensor, *, longest: int, most: int = MOST) -> GramOptions:
         """From the distinct codes of every position [texts, words, width], of which the first `counts` [texts, words]
-        count, and the codes of the text itself [texts, words], 0 at padding. At most `changed` words are replaced.
+        count, and the codes of the text itself [texts, words], 0 at padding.
         """
-        counts = torch.where((own > 0) & (changed != 0), counts, 1)
+        counts = torch.where(own > 0, counts, 1)
         steady = torch.where(counts > 1, 0, own)  # a run through an ambiguous word is not fixed
         fixed_text, fixed_key = distinct_runs(steady, longest)
-        build = _Cells(own.numpy(), codes.numpy(), counts.numpy(), longest, changed, most)
+        build = _Cells(own.numpy(), codes.numpy(), counts.numpy(), longest, most)
         text, place = (counts > 1).nonzero(as_tuple=True)
         if len(text):
             build.add_all(text.numpy(), place.numpy())
@@ -62,9 +60,8 @@ class GramOptions:
 class _Cells:
     """Cells as they are found, one after the other."""
 
-    def __init__(self, own: Array, codes: Array, counts: Array, longest: int, changed: int | None, most: int) -> None:
-        self.own, self.codes, self.counts = own, codes, counts
-        self.longest, self.changed, self.most = longest, changed, most
+    def __init__(self, own: Array, codes: Array, counts: Array, longest: int, most: int) -> None:
+        self.own, self.codes, self.counts, self.longest, self.most = own, codes, counts, longest, most
         self.lengths = (own > 0).sum(axis=1)
         self.undecided = np.zeros(len(own), bool)
         self.cells: list[tuple[int, int]] = []
@@ -91,9 +88,6 @@ class _Cells:
             return
         ordered = [np.concatenate([[code], choice[choice != code]]) for code, choice in zip(own, choices, strict=True)]
         grid = np.stack([axis.ravel() for axis in np.meshgrid(*ordered, indexing="ij")], axis=1)
-        if self.changed is not None:
-            grid = grid[(grid != np.array(own)).sum(axis=1) <= self.changed]
-            size = len(grid)
         first = max(places[0] - self.longest + 1, 0)
         last = min(places[-1] + self.longest, int(self.lengths[text]))
         filled = np.repeat(self.own[text, first:last][None], size, axis=0)

@@ -35,19 +35,14 @@ def gram_worst_margins(model: GramBag, ids: Tensor, allowed: Tensor, mask: Tenso
 
 
 @torch.no_grad()
-def gram_worst_by_word(
-    model: GramBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, changed: int | None = None
-) -> WorstByWord:
-    """The same bound as a sum over words: cells of one word gain by what it becomes, the others are in `fixed`.
-
-    Where at most `changed` words are replaced, a cell has no option with more; gains leave the limit to the caller.
-    """
+def gram_worst_by_word(model: GramBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> WorstByWord:
+    """The same bound as a sum over words: cells of one word gain by what it becomes, the others are in `fixed`."""
     classes, device = model.config.classes, model.weight.device
     ids, allowed, mask, labels = (part.cpu() for part in (ids, allowed & mask.unsqueeze(-1), mask, labels))
     ids = torch.where(allowed, ids, ids[..., :1])
     codes = model.codes.cpu()[ids].masked_fill(~mask.unsqueeze(-1), PADDING)
     sets = CodeSets.of(codes)
-    options = GramOptions.of(sets.codes, sets.counts, codes[..., 0], longest=model.config.longest, changed=changed)
+    options = GramOptions.of(sets.codes, sets.counts, codes[..., 0], longest=model.config.longest)
     keys, weight = model.keys.cpu(), model.weight.detach().cpu()
     texts = len(ids)
 
