@@ -124,22 +124,28 @@ def test_a_linear_model_is_attacked(world: World, linear: TextClassifier) -> Non
         attack(linear, texts[:1], world.table, method="gradient")
 
 
+def assert_alike_in_company(classifier: TextClassifier, spaces: list[SearchSpace], questions: list[Question]) -> None:
+    """To the last bit, the answers to several questions together are those to each alone."""
+    network = fast_network(classifier.model)
+    engines = [ClassifierEngine(classifier, space, network) for space in spaces]
+    together = ClassifierEngine.together(engines, questions)
+    for space, question, answer in zip(spaces, questions, together, strict=True):
+        alone = engine_of(classifier, space).answer(question)
+        np.testing.assert_array_equal(alone.texts, answer.texts)
+        np.testing.assert_array_equal(alone.swaps, answer.swaps)
+
+
 @pytest.mark.parametrize("single", [False, True], ids=["float64", "float32"])
 def test_a_linear_model_answers_alike_in_any_company(single: bool, world: World, linear: TextClassifier) -> None:
-    model = linear.model.float() if single else linear.model
+    if single:
+        linear.model.float()
     rng = np.random.default_rng(8)
     spaces = [SearchSpace.of(world.text(rng, length=own, label=0).split(), world.table) for own in (9, 1, 30, 17)]
     questions = [
         Question(random_states(space, 5), Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps))
         for space in spaces
     ]
-    network = fast_network(model)
-    engines = [ClassifierEngine(linear, space, network) for space in spaces]
-    together = ClassifierEngine.together(engines, questions)
-    for space, question, answer in zip(spaces, questions, together, strict=True):
-        alone = engine_of(linear, space).answer(question)
-        np.testing.assert_array_equal(alone.texts, answer.texts)
-        np.testing.assert_array_equal(alone.swaps, answer.swaps)
+    assert_alike_in_company(linear, spaces, questions)
 
 
 def test_more_contents_than_numbers_can_tell_apart(
@@ -241,13 +247,7 @@ def test_answers_do_not_depend_on_the_company(
             Question(random_states(space, count), Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps))
             for space, count in zip(spaces, (1, 2, 40, 3, 5), strict=True)
         ]
-        network = fast_network(model)
-        engines = [ClassifierEngine(classifier, space, network) for space in spaces]
-        together = ClassifierEngine.together(engines, questions)
-        for space, question, answer in zip(spaces, questions, together, strict=True):
-            alone = engine_of(classifier, space).answer(question)
-            np.testing.assert_array_equal(alone.texts, answer.texts)
-            np.testing.assert_array_equal(alone.swaps, answer.swaps)
+        assert_alike_in_company(classifier, spaces, questions)
     finally:
         model.double()
 

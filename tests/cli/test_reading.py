@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 from tests import small
+from tests.cli.walked import run as sgbt
 
 from sgbt.certify import read_rows
-from sgbt.cli.app import main
 from sgbt.cli.reading import Reading
 from sgbt.errors import DataError
 
@@ -26,16 +25,6 @@ def world(private_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         rows = [f"{each.text},{('bad', 'good')[each.label]}" for each in split]
         Path(name).write_text("\n".join(["body,kind", *rows]))
     return tmp_path
-
-
-def sgbt(*arguments: str) -> int:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["sgbt", *arguments])
-        try:
-            main()
-        except SystemExit as left:
-            return int(left.code or 0)
-    return 0
 
 
 def test_columns_and_test_file_need_not_be_told_again(monkeypatch: pytest.MonkeyPatch) -> None:

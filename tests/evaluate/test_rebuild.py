@@ -39,10 +39,18 @@ def test_the_command_trains_a_published_model_and_nothing_beside_it(tmp_path: Pa
     assert done.exit_code == 0, done.output
     assert "toy/linear/certified/0 of the grid smoke" in done.output
     assert load_classifier(tmp_path / "run").model.kind == "linear"
-    for more in (["imdb"], ["--model", "bilstm"], ["--epochs", "3"], ["--beta", "0.0"], ["--seed", "1"]):
+    for more in (
+        ["imdb"],
+        ["--model", "bilstm"],
+        ["--epochs", "3"],
+        ["--beta", "0.0"],
+        ["--seed", "0"],
+        ["--test"],
+        ["--vectors", "glove"],
+    ):
         refused = CliRunner().invoke(app, ["train", *more, "--preset", name, "--out", str(tmp_path / "other")])
         assert refused.exit_code != 0
-        assert "leave them out" in str(refused.exception)
+        assert "leave it out" in str(refused.exception)
     assert not (tmp_path / "other").exists()
 
 

@@ -12,13 +12,14 @@ from rich.console import Console
 from sgbt.cli import names
 from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
-from sgbt.errors import TrainingError, did_you_mean
+from sgbt.errors import TrainingError
 
 if TYPE_CHECKING:
     from sgbt.models import Bag, BiLSTM, TextCNN
 
 
 def train_(
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for the run; the same command resumes it.")],
     data: opt.DataUnlessPreset = "",
     model: Annotated[str, typer.Option(help=f"One of {', '.join(names.MODELS)}.")] = "cnn",
@@ -57,7 +58,7 @@ def train_(
     from sgbt.cli.training_view import TrainingView
     from sgbt.models import MODELS, Bag
     from sgbt.training import preset_for, preset_named, train
-    from sgbt.training.config import read_toml, with_options
+    from sgbt.training.config import chosen, read_toml, with_options
     from sgbt.training.listener import Listeners
     from sgbt.training.parallel import device_named, speaks
     from sgbt.training.tensorboard import TensorBoardListener
@@ -66,14 +67,7 @@ def train_(
     if threads:
         torch.set_num_threads(threads)
     if preset and ":" in preset:
-        others = data or config or epochs or limit or beta is not None or gamma is not None
-        if others or (model, objective, seed) != ("cnn", "sgbt", 0):
-            raise TrainingError(
-                wanted="a published model alone: its cell says data, model, objective and seed",
-                got="other options beside it",
-                where=f"--preset {preset}",
-                remedy="leave them out",
-            )
+        parts.refuse_beside_published(context)
         parts.rebuilt(preset, out, console, data_home=data_home)
         return
     if not data:
@@ -81,13 +75,10 @@ def train_(
             wanted="a dataset or a file", got="none", where="train", remedy="for example: sgbt train imdb"
         )
     tables = read_toml(config) if config else {}
-    chosen = parts.objective_of(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
+    aim = parts.objective_of(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
     device_named(device)  # what is not there is told before anything is read
     boards = [TensorBoardListener(out)] if tensorboard else []
-    if model not in MODELS:
-        raise TrainingError(
-            wanted=f"one of {', '.join(MODELS)}", got=repr(model), where="--model", remedy=did_you_mean(model, MODELS)
-        )
+    kind = chosen(MODELS, model, "--model")
     reading = Reading(data, text, label, test_file, drop_shared, drop_empty, encoding)
     whole = reading.load(data_home=data_home)
     dataset = parts.limited(whole, limit) if limit else whole
@@ -96,7 +87,7 @@ def train_(
         settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "the table training"
     )
     read_vectors = cache(partial(opt.vectors_of, vectors, data_home=data_home))
-    kind, given = MODELS[model], parts.model_options(model, tables)
+    given = parts.model_options(model, tables)
     network: TextCNN | BiLSTM | Bag
     if issubclass(kind, Bag):  # it needs no vectors
         network = kind(classes=dataset.classes, **given)
@@ -106,12 +97,12 @@ def train_(
     console.print(
         f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by", soft_wrap=True
     )
-    console.print(f"{model} with objective {chosen}", soft_wrap=True)
+    console.print(f"{model} with objective {aim}", soft_wrap=True)
     with TrainingView(console) as view:
         run = train(
             network,
             dataset,
-            objective=chosen,
+            objective=aim,
             substitutions=table,
             seed=seed,
             config=settings,
@@ -123,5 +114,5 @@ def train_(
         reading.keep(out, whole)
     console.print(f"best epoch on dev: {parts.shown(run.dev)}", soft_wrap=True)
     if test and speaks():
-        console.print(parts.measured(run.model, dataset.test, out, chosen, settings, seed), soft_wrap=True)
+        console.print(parts.measured(run.model, dataset.test, out, aim, settings, seed), soft_wrap=True)
     console.print(f"saved in {out}", soft_wrap=True)

@@ -8,29 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 from rich.console import Console
 
 from sgbt.cli.reading import Reading
 from sgbt.cli.training_view import TrainingView
 from sgbt.data import Split, TextDataset
-from sgbt.errors import TrainingError, did_you_mean
+from sgbt.errors import TrainingError
 from sgbt.evaluate.rebuild import Published
 from sgbt.files import atomic_write
 from sgbt.models import MODELS, TextClassifier
 from sgbt.training import OBJECTIVES, Objective, TrainingConfig
-from sgbt.training.config import with_options
+from sgbt.training.config import chosen, with_options
 
 
 def objective_of(name: str, table: dict[str, Any], **given: float | None) -> Objective:
     """The objective that the command line names, with options from a table and, before those, as `given`."""
-    if name not in OBJECTIVES:
-        raise TrainingError(
-            wanted=f"one of {', '.join(OBJECTIVES)}",
-            got=repr(name),
-            where="--objective",
-            remedy=did_you_mean(name, OBJECTIVES),
-        )
-    kind = OBJECTIVES[name]
+    kind = chosen(OBJECTIVES, name, "--objective")
     known = {field.name for field in fields(kind)}
     for option, value in given.items():
         if value is not None and option not in known:
@@ -52,6 +46,20 @@ def limited(dataset: TextDataset, limit: int) -> TextDataset:
     return TextDataset(
         dataset.name, dataset.label_names, dataset.train[:limit], dataset.dev, dataset.test, dataset.duplicates
     )
+
+
+def refuse_beside_published(context: typer.Context) -> None:
+    """A published model has its data, options and seed by its cell: whatever else was given would be ignored."""
+    ours = {"preset", "out", "threads", "data_home"}
+    for name in sorted(context.params.keys() - ours):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise TrainingError(
+                wanted="a published model alone: its cell says data, options and seed",
+                got=f"{name} beside it",
+                where=f"--preset {context.params['preset']}",
+                remedy="leave it out",
+            )
 
 
 def rebuilt(name: str, out: Path, console: Console, *, data_home: Path | None) -> None:

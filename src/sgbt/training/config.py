@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sgbt.errors import TrainingError, did_you_mean
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +64,16 @@ def preset_for(model: str, dataset: str) -> TrainingConfig:
 
 def preset_named(name: str) -> TrainingConfig:
     """The preset of that name."""
-    if name not in PRESETS:
+    return chosen(PRESETS, name, "the option preset")
+
+
+def chosen(known: Mapping[str, T], name: str, where: str) -> T:
+    """What a name stands for; one that is not known is told with those that are, and the nearest."""
+    if name not in known:
         raise TrainingError(
-            wanted=f"one of {', '.join(PRESETS)}",
-            got=repr(name),
-            where="the option preset",
-            remedy=did_you_mean(name, PRESETS),
+            wanted=f"one of {', '.join(known)}", got=repr(name), where=where, remedy=did_you_mean(name, known)
         )
-    return PRESETS[name]
+    return known[name]
 
 
 def read_toml(path: Path) -> dict[str, dict[str, Any]]:
