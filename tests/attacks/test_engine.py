@@ -12,7 +12,7 @@ from tests.attacks.world import KINDS, World
 
 from sgbt.attacks import attack
 from sgbt.attacks.classifier_engine import ClassifierEngine
-from sgbt.attacks.engine import Question, Swaps, fast_network
+from sgbt.attacks.engine import PlainNetwork, Question, Swaps, fast_network
 from sgbt.attacks.prefix_tree import PrefixTree
 from sgbt.attacks.reading_plan import WIDTH, ReadingPlan
 from sgbt.attacks.space import MASKED, SearchSpace, State
@@ -103,8 +103,7 @@ def test_scores_of_a_linear_model(length: int, single: bool, fast: bool, world: 
     positions = np.tile(np.arange(length), 18)
     masked = Swaps(owners, positions, np.resize([MASKED, 0], len(owners)))
     every = Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps)
-    network = fast_network(model) if fast else None
-    assert network is not None or not fast
+    network = fast_network(model) if fast else PlainNetwork(model)
     for swaps in (masked, every):
         found = ClassifierEngine(linear, space, network).answer(Question(states, swaps))
         assert np.abs(found.texts - asked_directly(linear, space, states)).max() < 1e-5

@@ -72,6 +72,10 @@ def all_models(seed: int) -> Iterator[tuple[str, AnyModel]]:
     for pooling in ("last", "mean"):
         yield f"bilstm-{pooling}", random_bilstm(seed, classes=classes, pooling=pooling, spread=spread, gain=gain)
     yield "two-channel", random_two_channel(seed, classes=classes)
+    yield (
+        "words and grams",
+        TwoChannel(random_cnn(seed, classes=classes, pooling="mean"), random_grams(seed, classes=classes)).eval(),
+    )
     coded = random_embedding(seed, codes=True)
     yield "coded cnn", TextCNN(coded, CNNConfig(classes=classes, kernel_sizes=(2, 3), filters=5)).eval()
     yield "coded bilstm", BiLSTM(coded, BiLSTMConfig(classes=classes, hidden=5)).eval()

@@ -10,7 +10,7 @@ import torch
 from tests import small
 
 from sgbt.errors import SgbtWarning, TrainingError
-from sgbt.models import BiLSTM, TextCNN, TwoChannel, weights_hash, worst_case_logits
+from sgbt.models import BiLSTM, TextCNN, WordEmbedding, weights_hash, worst_case_logits
 from sgbt.training import ASCC, ATFL, GBM, IBP, OBJECTIVES, SEM, SGBT, Certified, Objective, Standard, totals, train
 from sgbt.training.ascc import _divergence
 from sgbt.training.closeness import closeness
@@ -245,8 +245,6 @@ def test_sem_puts_a_code_before_the_embedding() -> None:
     prepared = SEM().prepare(model, Corpus(small.VOCABULARY, {"good": 9, "great": 3}, small.TABLE))
     good, great = (small.VOCABULARY.id_of(word) for word in ("good", "great"))
     assert torch.equal(*prepared(torch.tensor([[good, 12, 13], [great, 12, 13]])))
-    with pytest.raises(TrainingError, match="one channel"):
-        SEM().prepare(small.two_channel("cnn"), Corpus(small.VOCABULARY, {}, small.TABLE))
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])
@@ -261,23 +259,22 @@ def test_each_part_of_certified_can_be_switched_off(kind: str) -> None:
     assert set(Certified(**off).parts(model, step, {})) == {"cross_entropy"}
 
 
-@pytest.mark.parametrize("kind", [TextCNN, BiLSTM])
-def test_the_channel_over_codes_cannot_be_moved_by_substitutions_and_is_trained(kind: type) -> None:
-    run = train(
-        kind(small.vectors(), dropout=0.0),
-        small.dataset(),
-        objective=Certified(code_channel=True),
-        substitutions=small.TABLE,
-        config=small.QUICK,
-    )
-    model = run.model.model
-    assert isinstance(model, TwoChannel)
-    assert model.codes.embedding.weight.requires_grad
-    good, great = (run.model.vocabulary.id_of(word) for word in ("good", "great"))
-    assert torch.equal(*model.codes(torch.tensor([[good, 5], [great, 5]])))
-    for objective in (ASCC(), ATFL()):
-        with pytest.raises(TrainingError, match="one channel"):
-            objective.parts(model, batch(), {})
+def test_narrow_boxes_have_a_gradient_of_ordinary_size_through_an_lstm_over_a_long_text() -> None:
+    """At the start of the ramp boxes are narrow: recurrent weights as they are drawn widen them at every word."""
+    sizes = []
+    for prepared in (False, True):
+        torch.manual_seed(0)
+        words = WordEmbedding(small.model_of("cnn").embedding.weight, trainable=True)
+        model = BiLSTM(words, hidden=64, pooling="mean")
+        if prepared:
+            IBP().prepare(model, Corpus(small.VOCABULARY, {}, small.TABLE))
+        step = small.step_of([[*small.WORDS] * 14], 1, epoch=1e-12)
+        IBP(kappa=1.0, ramp_epochs=1.0).worst_case(model, step).backward()
+        assert model.embedding.weight.grad is not None
+        sizes.append(float(model.embedding.weight.grad.norm()))
+    wild, calm = sizes
+    assert not wild < 1e3  # it is not even a number
+    assert 0 < calm < 1
 
 
 @pytest.mark.parametrize("kind", ["interval", "triplet"])

@@ -30,7 +30,7 @@ class ClassifierEngine:
     what it is shown for a masked word, the unknown id. A text asked about in full is remembered.
     """
 
-    def __init__(self, classifier: TextClassifier, space: SearchSpace, network: FastNetwork | None) -> None:
+    def __init__(self, classifier: TextClassifier, space: SearchSpace, network: FastNetwork) -> None:
         self._model, self._network = classifier.model, network
         self._resolution = resolution_of(classifier)
         widest = int(space.substitutes.max(initial=0)) + 2
@@ -38,7 +38,7 @@ class ClassifierEngine:
         for place, options in enumerate(space.options):
             self._ids[place, : len(options)] = classifier.vocabulary.encode(options)
         self._positions = np.arange(len(space))
-        self._opened = None if network is None else network.open(self._ids, len(space))
+        self._opened = network.open(self._ids, len(space))
         self._known: dict[bytes, Array] = {}
 
     def answer(self, question: Question) -> Neighbourhood:
@@ -52,10 +52,7 @@ class ClassifierEngine:
         shorter = [engine._without_known(question) for engine, question in pairs]
         asked = [engine._in_ids(question) for engine, question in zip(engines, shorter, strict=True)]
         network = engines[0]._network
-        if network is None:
-            logits = [engine._plain(question) for engine, question in zip(engines, asked, strict=True)]
-        else:
-            logits = network.answers([engine._opened for engine in engines], asked)
+        logits = network.answers([engine._opened for engine in engines], asked)
         resolution = engines[0]._resolution
         found = [
             Neighbourhood(as_probabilities(own.texts, resolution), as_probabilities(own.swaps, resolution))
@@ -114,24 +111,10 @@ class ClassifierEngine:
                 change += along.gather(1, torch.from_numpy(places)).sub(here).double().numpy()
         return change
 
-    @torch.no_grad()
-    def _plain(self, question: IdQuestion) -> Neighbourhood:
-        """The model itself, asked about distinct texts only."""
-        rows, found = np.unique(np.concatenate([question.ids, question.changed()]), axis=0, return_inverse=True)
-        training = self._model.training
-        self._model.eval()
-        try:
-            starts = range(0, max(len(rows), 1), 256)  # no text at all is a batch as well
-            pieces = [self._model(torch.from_numpy(rows[at : at + 256])) for at in starts]
-        finally:
-            self._model.train(training)
-        logits = torch.cat(pieces).numpy()[found.reshape(-1)]
-        return Neighbourhood(logits[: len(question.ids)], logits[len(question.ids) :])
-
 
 def _vector_parts(model: AnyModel) -> list[TextCNN | BiLSTM]:
-    if isinstance(model, TwoChannel):
-        return list(model.parts)
+    if isinstance(model, TwoChannel):  # a GramBag has no vectors; the words' channel has them
+        return [part for part in model.parts if isinstance(part, TextCNN | BiLSTM)]
     if isinstance(model, TextCNN | BiLSTM):
         return [model]
     raise AttackError(

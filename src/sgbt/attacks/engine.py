@@ -117,8 +117,8 @@ def as_probabilities(logits: NDArray[np.floating], resolution: int) -> Probabili
     return np.round(exact, resolution)
 
 
-def fast_network(model: nn.Module) -> FastNetwork | None:
-    """The fast way of a network; None if it has none."""
+def fast_network(model: nn.Module) -> FastNetwork:
+    """The fast way of a network, or the plain one if it has none."""
     from sgbt.attacks.bag_engine import FastBag
     from sgbt.attacks.bilstm_engine import FastBiLSTM
     from sgbt.attacks.cnn_engine import FastCNN
@@ -130,9 +130,35 @@ def fast_network(model: nn.Module) -> FastNetwork | None:
     if isinstance(model, LinearBag):
         return FastBag(model)
     if isinstance(model, TwoChannel):
-        parts = [fast_network(part) for part in model.parts]
-        return SumOfNetworks([part for part in parts if part is not None])
-    return None
+        return SumOfNetworks([fast_network(part) for part in model.parts])
+    return PlainNetwork(model)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainNetwork:
+    """A model that has no fast way, asked about distinct texts only."""
+
+    model: nn.Module
+
+    def open(self, ids: Ids, length: int) -> None:
+        """Nothing is prepared."""
+
+    def answers(self, opened: Sequence[Any], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
+        """The model's own logits."""
+        return [self._answer(question) for question in questions]
+
+    @torch.no_grad()
+    def _answer(self, question: IdQuestion) -> Neighbourhood:
+        rows, found = np.unique(np.concatenate([question.ids, question.changed()]), axis=0, return_inverse=True)
+        training = self.model.training
+        self.model.eval()
+        try:
+            starts = range(0, max(len(rows), 1), 256)  # no text at all is a batch as well
+            pieces = [self.model(torch.from_numpy(rows[at : at + 256])) for at in starts]
+        finally:
+            self.model.train(training)
+        logits = torch.cat(pieces).numpy()[found.reshape(-1)]
+        return Neighbourhood(logits[: len(question.ids)], logits[len(question.ids) :])
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class ClassifierVictim:
         return ClassifierEngine.together(engines, questions)
 
     @cached_property
-    def _network(self) -> FastNetwork | None:
+    def _network(self) -> FastNetwork:
         return fast_network(self.classifier.model)
 
 

@@ -1,7 +1,7 @@
 """Plain torch modules that respect padding masks: networks and linear models, their worst cases, their folders."""
 
 from sgbt.models.bilstm import BiLSTM, BiLSTMConfig
-from sgbt.models.blueprint import AnyModel, Bag, Model
+from sgbt.models.blueprint import AnyModel, Bag, Network
 from sgbt.models.classifier import Predictions, TextClassifier
 from sgbt.models.cnn import CNNConfig, TextCNN
 from sgbt.models.embedding import WordEmbedding
@@ -27,7 +27,7 @@ __all__ = [
     "GramBagConfig",
     "LinearBag",
     "LinearBagConfig",
-    "Model",
+    "Network",
     "Predictions",
     "TextCNN",
     "TextClassifier",

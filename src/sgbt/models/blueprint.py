@@ -15,13 +15,13 @@ from sgbt.models.gram_bag import GramBag, GramBagConfig
 from sgbt.models.linear_bag import LinearBag, LinearBagConfig
 from sgbt.models.two_channel import TwoChannel
 
-Model = TextCNN | BiLSTM | TwoChannel
+Network = TextCNN | BiLSTM
 """The networks over word vectors, which every objective can train."""
 
 Bag = LinearBag | GramBag
 """The linear models, which need no word vectors and have a worst case of their own."""
 
-AnyModel = Model | Bag
+AnyModel = Network | TwoChannel | Bag
 """Whatever a folder can hold, and predict and certify with."""
 
 
@@ -42,8 +42,8 @@ def build(plan: dict[str, Any]) -> AnyModel:
     try:
         if plan["kind"] == TwoChannel.kind:
             words, codes = build(plan["words"]), build(plan["codes"])
-            if isinstance(words, TwoChannel | Bag) or isinstance(codes, TwoChannel | Bag):
-                raise TypeError("a channel that is not a cnn or a bilstm")
+            if not isinstance(words, Network) or not isinstance(codes, Network | GramBag):
+                raise TypeError("a channel that cannot be one")
             return TwoChannel(words, codes)
         if plan["kind"] in (LinearBag.kind, GramBag.kind):
             return empty_bag(plan)

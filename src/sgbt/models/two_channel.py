@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from sgbt.models.bilstm import BiLSTM
 from sgbt.models.cnn import TextCNN
+from sgbt.models.gram_bag import GramBag
 
 
 class TwoChannel(nn.Module):
@@ -17,13 +18,13 @@ class TwoChannel(nn.Module):
 
     kind = "two-channel"
 
-    def __init__(self, words: TextCNN | BiLSTM, codes: TextCNN | BiLSTM) -> None:
+    def __init__(self, words: TextCNN | BiLSTM, codes: TextCNN | BiLSTM | GramBag) -> None:
         super().__init__()
         self.words = words
         self.codes = codes
 
     @property
-    def parts(self) -> tuple[TextCNN | BiLSTM, TextCNN | BiLSTM]:
+    def parts(self) -> tuple[TextCNN | BiLSTM, TextCNN | BiLSTM | GramBag]:
         """The channels whose logits are added."""
         return self.words, self.codes
 

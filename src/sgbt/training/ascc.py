@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.models import Model
+from sgbt.models import Network
 from sgbt.training.mixtures import mixed_logits, word_vectors
 from sgbt.training.objective import Objective, Parts, Reference, Step, check_range
 
@@ -39,7 +39,7 @@ class ASCC(Objective):
         check_range("inner_steps", self.inner_steps, 1)
         check_range("inner_rate", self.inner_rate, 0)
 
-    def parts(self, model: Model, step: Step, reference: Reference) -> Parts:
+    def parts(self, model: Network, step: Step, reference: Reference) -> Parts:
         """Cross-entropy, and the divergence at the adversary's mixture."""
         clean = model(step.ids, step.mask)
         vectors = word_vectors(model, step)
@@ -50,7 +50,7 @@ class ASCC(Objective):
             "divergence": self.divergence * _divergence(clean, moved),
         }
 
-    def adversary(self, model: Model, step: Step, vectors: Tensor, clean: Tensor) -> Tensor:
+    def adversary(self, model: Network, step: Step, vectors: Tensor, clean: Tensor) -> Tensor:
         """Mixture weights [texts, words, choices] found by ascent.
 
         Target, vectors and weights are detached: the ascent looks for a point, and only the loss taken at that point

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.models import Model, TwoChannel
+from sgbt.models import Network
 from sgbt.training.mixtures import word_vectors
 from sgbt.training.objective import Objective, Parts, Reference, Step, check_range
 
@@ -40,7 +40,7 @@ class ATFL(Objective):
         check_range("replaced", self.replaced, 0, 1)
         check_range("rounds", self.rounds, 1)
 
-    def parts(self, model: Model, step: Step, reference: Reference) -> Parts:
+    def parts(self, model: Network, step: Step, reference: Reference) -> Parts:
         """Cross-entropy of clean and attacked texts, and the distance between their logits."""
         clean = model(step.ids, step.mask)
         moved = model(self.attacked(model, step), step.mask)
@@ -50,7 +50,7 @@ class ATFL(Objective):
             "pairing": self.pairing * (clean - moved).square().sum(dim=1).mean(),
         }
 
-    def attacked(self, model: Model, step: Step) -> Tensor:
+    def attacked(self, model: Network, step: Step) -> Tensor:
         """The ids of the batch after replacing the words that the gradient likes best.
 
         A text of n words has at most the ceiling of n x `replaced` of them replaced; after round r of R, r/R of those.
@@ -58,7 +58,6 @@ class ATFL(Objective):
         vectors are detached.
         """
         choices, fixed = step.choices, word_vectors(model, step).detach()
-        assert not isinstance(model, TwoChannel)
         chosen = torch.zeros_like(step.ids)  # slot 0 is the word itself
         budget = (step.mask.sum(dim=1) * self.replaced).ceil()
         for number in range(1, self.rounds + 1):

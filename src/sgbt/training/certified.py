@@ -1,7 +1,7 @@
 """certified: the road to the highest certified accuracy, every part switchable.
 
 Interval worst-case training (`IBP`) plus the growth-bound penalties plus substitutes drawn together in a trainable
-embedding, and the option of a second channel over invariant codes, which no substitution can touch.
+embedding, and the option of a second channel over codes, which substitutions hardly touch (`sgbt.training.beside`).
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ import torch
 
 from sgbt.errors import TrainingError
 from sgbt.lexicon.codes import code_matrix, community_codes
-from sgbt.models import BiLSTM, Model, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models import GramBagConfig, Network
 from sgbt.training.closeness import KINDS, closeness
 from sgbt.training.ibp import IBP
 from sgbt.training.objective import Corpus, Parts, Reference, Step, check_range
 from sgbt.training.penalties import PENALTIES, Normaliser
 from sgbt.training.word_dropout import with_words_dropped
 
+RESOLUTION = GramBagConfig().resolution
+
 
 @dataclass(frozen=True)
 class Certified(IBP):
-    """IBP + beta L_GBM + gamma L_SGBT + substitutes drawn together (+ a code channel)."""
+    """IBP + beta L_GBM + gamma L_SGBT + substitutes drawn together (+ a channel over codes)."""
 
     name: ClassVar[str] = "certified"
     of_weights_alone: ClassVar[frozenset[str]] = PENALTIES
@@ -34,6 +36,7 @@ class Certified(IBP):
     drawn_together: float = 0.1
     closeness: str = "interval"
     code_channel: bool = False
+    """Whether the words learn beside a `GramBag`, and start as the means of their communities."""
     normalisation: str = "initial"
     domain: str = "proven"
     word_dropout: float = 0.0
@@ -53,34 +56,27 @@ class Certified(IBP):
         """How the penalties are scaled, and where they hold."""
         return Normaliser(self.normalisation, self.domain)
 
-    def prepare(self, model: Model, corpus: Corpus) -> Model:
-        """Add the channel over codes, of the same kind as the channel over words, with a trainable embedding."""
-        if not self.code_channel or isinstance(model, TwoChannel):
-            return model
-        assert corpus.table is not None
-        codes = community_codes(corpus.vocabulary, corpus.table, corpus.counts)
-        weights = np.array([0, 0, *(corpus.counts.get(word, 0) for word in corpus.vocabulary.words)], dtype=float)
-        matrix = code_matrix(model.embedding.weight.detach().cpu().numpy(), codes, weights)
-        matrix[0] = 0
-        embedding = WordEmbedding(torch.from_numpy(matrix), trainable=True, codes=torch.from_numpy(codes))
-        channel: TextCNN | BiLSTM
-        if isinstance(model, TextCNN):
-            channel = TextCNN(embedding, model.config, trainable_embedding=True, projection=None)
-        else:
-            channel = BiLSTM(embedding, model.config, trainable_embedding=True, projection=None)
-        return TwoChannel(model, channel.to(model.embedding.weight.device))
+    def prepare(self, model: Network, corpus: Corpus) -> Network:
+        """Beside a channel over codes, let every word start as the mean of its community: no box is wide there."""
+        if self.code_channel:
+            assert corpus.table is not None
+            codes = community_codes(corpus.vocabulary, corpus.table, corpus.counts, resolution=RESOLUTION)
+            weights = np.array([0, 0, *(corpus.counts.get(word, 0) for word in corpus.vocabulary.words)], dtype=float)
+            means = code_matrix(model.embedding.weight.detach().cpu().numpy(), codes, weights)[codes]
+            with torch.no_grad():
+                model.embedding.weight.copy_(torch.from_numpy(means))
+        return super().prepare(model, corpus)
 
-    def start(self, model: Model, step: Step | None = None) -> dict[str, float]:
+    def start(self, model: Network, step: Step | None = None) -> dict[str, float]:
         """The penalties' totals at initialisation."""
         return self.normaliser.start(model, step, curved=bool(self.gamma))
 
-    def parts(self, model: Model, step: Step, reference: Reference) -> Parts:
+    def parts(self, model: Network, step: Step, reference: Reference) -> Parts:
         """All parts that are switched on."""
         step = with_words_dropped(step, self.word_dropout)
         parts = super().parts(model, step, reference)
         if self.beta or self.gamma:
             parts |= self.normaliser.parts(model, step, reference, beta=self.beta, gamma=self.gamma)
-        channel = model.words if isinstance(model, TwoChannel) else model
-        if self.drawn_together and (channel.embedding.weight.requires_grad or channel.embedding.projection):
+        if self.drawn_together and (model.embedding.weight.requires_grad or model.embedding.projection):
             parts["drawn_together"] = self.drawn_together * closeness(model, step, self.closeness)
         return parts

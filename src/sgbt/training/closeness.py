@@ -7,27 +7,26 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.errors import TrainingError
-from sgbt.models import Model, TwoChannel
+from sgbt.models import Network
 from sgbt.models.worst_case import WordSets
 from sgbt.training.objective import Step
 
 KINDS = ("interval", "triplet")
 
 
-def closeness(model: Model, step: Step, kind: str) -> Tensor:
+def closeness(model: Network, step: Step, kind: str) -> Tensor:
     """How far the words of each allowed set lie apart, the mean over the batch's sets that have more than one word.
 
     `interval`: the mean width of the box around the set, which is what interval propagation sees. `triplet`: the hinge
     that wants every substitute nearer to its word than another word of the batch is, by a margin of one.
     """
-    channel = model.words if isinstance(model, TwoChannel) else model
     choices = step.choices
-    codes = channel.embedding.encode(choices.ids.masked_fill(~step.mask.unsqueeze(-1), 0))
+    codes = model.embedding.encode(choices.ids.masked_fill(~step.mask.unsqueeze(-1), 0))
     sets = WordSets.of(codes, choices.allowed)
     several = sets.allowed.sum(dim=1) > 1
     if not bool(several.any()):
-        return channel.embedding.weight.sum() * 0.0
-    vectors = channel.embedding(sets.words)
+        return model.embedding.weight.sum() * 0.0
+    vectors = model.embedding(sets.words)
     choice, allowed = sets.choices[several], sets.allowed[several].unsqueeze(-1)
     if kind == "interval":
         taken = F.embedding(choice, vectors)

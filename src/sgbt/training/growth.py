@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sgbt.models import Model
+from sgbt.models import Network
 from sgbt.training.objective import Objective, Parts, Reference, Step, check_range
 from sgbt.training.penalties import PENALTIES, Normaliser
 
@@ -40,11 +40,11 @@ class GBM(Objective):
         """The factors of both penalties."""
         return {"beta": self.beta, "gamma": 0.0}
 
-    def start(self, model: Model, step: Step | None = None) -> dict[str, float]:
+    def start(self, model: Network, step: Step | None = None) -> dict[str, float]:
         """The totals at initialisation, or what else they are divided by."""
         return self.normaliser.start(model, step, curved=bool(self.weights["gamma"]))
 
-    def parts(self, model: Model, step: Step, reference: Reference) -> Parts:
+    def parts(self, model: Network, step: Step, reference: Reference) -> Parts:
         """Cross-entropy and the penalties."""
         penalties = self.normaliser.parts(model, step, reference, **self.weights)
         return super().parts(model, step, reference) | penalties

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from sgbt.errors import TrainingError
-from sgbt.models import AnyModel, Bag, worst_case_logits
+from sgbt.models import Bag, Network, worst_case_logits
 from sgbt.training.checkpoint import Progress, load_checkpoint, save_checkpoint, trained_tensors
 from sgbt.training.config import TrainingConfig
 from sgbt.training.listener import Listener, Listeners
@@ -33,7 +33,7 @@ SCORED_AT_ONCE = 256
 class Loss(nn.Module):
     """Model and objective as one module, so that a data-parallel wrapper sees everything that has a gradient."""
 
-    def __init__(self, model: AnyModel, objective: Objective) -> None:
+    def __init__(self, model: Network | Bag, objective: Objective) -> None:
         super().__init__()
         self.model = model
         self.objective = objective
@@ -82,7 +82,7 @@ class Taken:
 class Trainer:
     """One run of one objective on one model."""
 
-    model: AnyModel
+    model: Network | Bag
     objective: Objective
     config: TrainingConfig
     seed: int
@@ -189,7 +189,7 @@ class Trainer:
     def _figures(self, going: Going, step: Step, parts: Parts, hits: list[Tensor]) -> Taken:
         """The figures of the whole batch, from every process's share of it."""
         texts = len(step.labels) if step.weight else 0
-        right = float((hits[0].argmax(dim=1) == step.labels).sum()) if hits and texts else 0.0
+        right = float((step.joined(hits[0]).argmax(dim=1) == step.labels).sum()) if hits and texts else 0.0
         due = self.processes.first and time.monotonic() - going.saved > self.config.checkpoint_seconds
         own = [float(part.detach()) / self.processes.size for part in parts.values()]
         *whole, right, texts, due = self.processes.sum(
@@ -240,11 +240,11 @@ class Trainer:
         for number, step in enumerate(steps):
             if number % self.processes.size != self.processes.rank:
                 continue
-            counts[0] += int((self.model(step.ids, step.mask).argmax(dim=1) == step.labels).sum())
+            counts[0] += int((step.joined(self.model(step.ids, step.mask)).argmax(dim=1) == step.labels).sum())
             if certifies:
                 choices = step.choices
                 worst = worst_case_logits(self.model, choices.ids, choices.allowed, step.mask, step.labels)
-                others = worst.scatter(1, step.labels.unsqueeze(1), -torch.inf)
+                others = step.joined(worst, epsilon=1.0).scatter(1, step.labels.unsqueeze(1), -torch.inf)
                 counts[1] += int((others.amax(dim=1) < 0).sum())
         if not len(self.dev):
             return {}

@@ -7,22 +7,44 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.errors import TrainingError
 from sgbt.lexicon import Substitutions, SubstitutionTable, Vocabulary
-from sgbt.models import Model
+from sgbt.models import Network
 
 Parts = dict[str, Tensor]
 Reference = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leads:
+    """(logit k - logit of the label) of some texts, [texts, classes]: as they are, and at most when replaced."""
+
+    clean: Tensor
+    worst: Tensor
+
+    def at(self, epsilon: float) -> Tensor:
+        """From the texts themselves (0) to the worst case (1)."""
+        return self.clean if not epsilon else (1 - epsilon) * self.clean + epsilon * self.worst
+
+    def take(self, rows: Tensor) -> Leads:
+        """Those of some of the texts."""
+        return Leads(self.clean[rows], self.worst[rows])
+
+    def to(self, device: torch.device) -> Leads:
+        """The same on another device."""
+        return Leads(self.clean.to(device), self.worst.to(device))
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One batch and where training stands: `epoch` counts finished epochs, with the fraction of the running one.
 
-    `weight` is not one only where several processes share a batch unevenly (`steps_of`).
+    `weight` is not one only where several processes share a batch unevenly (`steps_of`). `beside` is what another
+    channel, which is not trained, says of these texts; its logits and the model's add up.
     """
 
     ids: Tensor
@@ -31,6 +53,11 @@ class Step:
     substitutions: Substitutions | None
     epoch: float
     weight: float = 1.0
+    beside: Leads | None = None
+
+    def joined(self, logits: Tensor, *, epsilon: float = 0.0) -> Tensor:
+        """The model's logits, or its worst case at `epsilon`, with what stands beside it added."""
+        return logits if self.beside is None else logits + self.beside.at(epsilon)
 
     @property
     def choices(self) -> Substitutions:
@@ -63,17 +90,17 @@ class Objective:
     of_weights_alone: ClassVar[frozenset[str]] = frozenset()
     """The loss parts that depend on the model and not on the batch: processes that share a batch agree on them."""
 
-    def prepare(self, model: Model, corpus: Corpus) -> Model:
+    def prepare(self, model: Network, corpus: Corpus) -> Network:
         """The model to train: the given one, or one with an encoder or a second channel added."""
         return model
 
-    def start(self, model: Model, step: Step | None = None) -> dict[str, float]:
+    def start(self, model: Network, step: Step | None = None) -> dict[str, float]:
         """Figures fixed before the first step, such as the size of a penalty at initialisation (on the first batch)."""
         return {}
 
-    def parts(self, model: Model, step: Step, reference: Reference) -> Parts:
+    def parts(self, model: Network, step: Step, reference: Reference) -> Parts:
         """The loss by its parts, each with the weight it has in the sum."""
-        return {"cross_entropy": F.cross_entropy(model(step.ids, step.mask), step.labels)}
+        return {"cross_entropy": F.cross_entropy(step.joined(model(step.ids, step.mask)), step.labels)}
 
     def ready(self, epoch: int) -> bool:
         """Whether the epoch's weights may be chosen as the best: not before schedules have run their course."""

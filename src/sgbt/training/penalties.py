@@ -20,7 +20,7 @@ from sgbt.bounds.activations import Activation
 from sgbt.bounds.cnn import Pooling
 from sgbt.bounds.domains import Domain
 from sgbt.errors import SgbtWarning, TrainingError
-from sgbt.models import BiLSTM, Model, TextCNN, TwoChannel
+from sgbt.models import BiLSTM, Network, TextCNN
 from sgbt.models.bilstm import reversed_within
 from sgbt.training.objective import Reference, Step
 
@@ -43,7 +43,7 @@ class Totals:
     curvature_entries: float
 
 
-def totals(model: Model, step: Step | None = None, *, domain: str = "proven") -> Totals:
+def totals(model: Network, step: Step | None = None, *, domain: str = "proven") -> Totals:
     """Both totals over all layers of a model.
 
     `proven`: words anywhere in the box of the embedding table, |h| <= 1 and what the cell state can reach in
@@ -51,7 +51,7 @@ def totals(model: Model, step: Step | None = None, *, domain: str = "proven") ->
     the ranges that the batch of `step` happens to show, as in the paper's predecessor; they may regularise and can
     never certify.
     """
-    sums = [_layer_totals(bounds) for channel in _channels(model) for bounds in _bounds(channel, step, domain)]
+    sums = [_layer_totals(bounds) for bounds in _bounds(model, step, domain)]
     return Totals(
         growth=torch.stack([part.growth for part in sums]).sum(),
         curvature=torch.stack([part.curvature for part in sums]).sum(),
@@ -79,7 +79,7 @@ class Normaliser:
             if value not in allowed:
                 raise TrainingError(wanted=f"one of {', '.join(allowed)}", got=repr(value), where=f"the option {what}")
 
-    def start(self, model: Model, step: Step | None, *, curved: bool = True) -> dict[str, float]:
+    def start(self, model: Network, step: Step | None, *, curved: bool = True) -> dict[str, float]:
         """What both totals will be divided by; `curved` says that the curvature counts."""
         if curved:
             _warn_of_kinks(model)
@@ -91,7 +91,9 @@ class Normaliser:
             return {"growth": found.growth_entries, "curvature": found.curvature_entries}
         return {"growth": float(found.growth), "curvature": float(found.curvature) or 1.0}
 
-    def parts(self, model: Model, step: Step, reference: Reference, *, beta: float, gamma: float) -> dict[str, Tensor]:
+    def parts(
+        self, model: Network, step: Step, reference: Reference, *, beta: float, gamma: float
+    ) -> dict[str, Tensor]:
         """beta L_GBM and gamma L_SGBT, normalised; a part with weight zero is left out."""
         found = totals(model, step, domain=self.domain)
         parts = {}
@@ -102,12 +104,7 @@ class Normaliser:
         return parts
 
 
-def _channels(model: Model) -> tuple[TextCNN | BiLSTM, ...]:
-    """The channels that read words; a channel over invariant codes cannot be attacked and needs no smoothing."""
-    return (model.words,) if isinstance(model, TwoChannel) else (model,)
-
-
-def _bounds(model: TextCNN | BiLSTM, step: Step | None, domain: str) -> Iterator[ConvBounds | LSTMCellBounds]:
+def _bounds(model: Network, step: Step | None, domain: str) -> Iterator[ConvBounds | LSTMCellBounds]:
     seen = _observed(model, step) if domain == "observed" else None
     if isinstance(model, TextCNN):
         pooling: Pooling = "average" if model.config.pooling == "mean" else "max"
@@ -132,16 +129,14 @@ def _bounds(model: TextCNN | BiLSTM, step: Step | None, domain: str) -> Iterator
             yield LSTMCellBounds.of(lstm, inputs=box, steps=TEXT_LENGTH)
 
 
-def _warn_of_kinks(model: Model) -> None:
-    for channel in _channels(model):
-        if isinstance(channel, TextCNN) and not Activation.named(channel.config.activation).smooth:
-            name = channel.config.activation
-            warnings.warn(
-                f"{name} has a kink: its curvature bound is zero, so the penalty gamma L_SGBT trains nothing; "
-                "use tanh, or the objective gbm",
-                SgbtWarning,
-                stacklevel=2,
-            )
+def _warn_of_kinks(model: Network) -> None:
+    if isinstance(model, TextCNN) and not Activation.named(model.config.activation).smooth:
+        warnings.warn(
+            f"{model.config.activation} has a kink: its curvature bound is zero, so the penalty gamma L_SGBT trains "
+            "nothing; use tanh, or the objective gbm",
+            SgbtWarning,
+            stacklevel=2,
+        )
 
 
 def _layer_totals(bounds: ConvBounds | LSTMCellBounds) -> Totals:

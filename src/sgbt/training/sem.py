@@ -11,9 +11,8 @@ from typing import ClassVar
 
 import torch
 
-from sgbt.errors import TrainingError
 from sgbt.lexicon.codes import synonym_codes
-from sgbt.models import Model, TwoChannel
+from sgbt.models import Network
 from sgbt.training.objective import Corpus, Objective
 
 
@@ -24,10 +23,8 @@ class SEM(Objective):
     name: ClassVar[str] = "sem"
     needs_substitutions: ClassVar[bool] = True
 
-    def prepare(self, model: Model, corpus: Corpus) -> Model:
+    def prepare(self, model: Network, corpus: Corpus) -> Network:
         """Put the encoder before the embedding."""
-        if isinstance(model, TwoChannel):
-            raise TrainingError(wanted="a model with one channel", got="two channels", where="the objective sem")
         assert corpus.table is not None
         codes = synonym_codes(corpus.vocabulary, corpus.table, corpus.counts)
         model.embedding.codes = torch.from_numpy(codes).to(model.embedding.weight.device)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sgbt.data import RaggedIds, batches
 from sgbt.lexicon import UNKNOWN, SubstitutionIndex
-from sgbt.training.objective import Step
+from sgbt.training.objective import Leads, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class Examples:
     labels: np.ndarray
     vocabulary_size: int
     substitutions: SubstitutionIndex | None
+    beside: Leads | None = None
+    """What another channel, which is not trained here, says of every text."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -66,14 +68,16 @@ def steps_of(
         own = torch.arange(len(batch.rows))[share.part :: share.of]
         weight = len(own) * share.of / len(batch.rows)
         own = own if len(own) else torch.zeros(1, dtype=torch.int64)
+        texts = batch.rows[own]
         rows, mask = _trimmed(batch.ids[own], batch.mask[own])
         yield Step(
             ids=rows.masked_fill(rows >= examples.vocabulary_size, UNKNOWN).to(device),
             mask=mask.to(device),
-            labels=labels[batch.rows[own]].to(device),
+            labels=labels[texts].to(device),
             substitutions=index.for_rows(rows).to(device) if index is not None else None,
             epoch=epoch + number / count,
             weight=weight,
+            beside=examples.beside.take(texts).to(device) if examples.beside is not None else None,
         )
 
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,22 @@ from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.errors import TrainingError
 from sgbt.files import claim, make_folder
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
-from sgbt.models import AnyModel, Bag, BiLSTM, LinearBag, TextClassifier, TextCNN, save_classifier, weights_hash
+from sgbt.models import (
+    AnyModel,
+    Bag,
+    BiLSTM,
+    LinearBag,
+    Network,
+    TextClassifier,
+    TextCNN,
+    TwoChannel,
+    save_classifier,
+    weights_hash,
+)
 from sgbt.models.blueprint import blueprint
-from sgbt.training.config import TrainingConfig, preset_for
+from sgbt.training.beside import beside_words
+from sgbt.training.certified import Certified
+from sgbt.training.config import PRESETS, TrainingConfig, preset_for
 from sgbt.training.grams import GramTrainer, fit_codes
 from sgbt.training.linear import LinearTrainer, bag_objective, bag_vocabulary, fit_features
 from sgbt.training.listener import Listener, Listeners
@@ -70,9 +83,10 @@ def train(
     given stays as it is. The vocabulary is made from train: words that have a vector or are frequent, and all
     substitutes that have a vector; a model whose embedding was not made of a table of vectors brings its own
     `vocabulary`. A linear model needs no vectors: it reads the words that train has `config.rare` times and all
-    words of the table, and is trained by one process on the CPU. `tokenizer` says what a word is, in languages other
-    than English; the classifier keeps it. With `out`, the run is written there as it goes, and the same call resumes it
-    after any interruption. Launched with torchrun, each process takes its share of every batch, and the first writes.
+    words of the table, and is trained by one process on the CPU. A network beside a channel over codes (`Certified`)
+    reads the same words. `tokenizer` says what a word is, in languages other than English; the classifier keeps it.
+    With `out`, the run is written there as it goes, and the same call resumes it after any interruption. Launched with
+    torchrun, each process takes its share of every batch, and the first writes.
     """
     place = device_named(device)
     folder = Path(out) if out else None
@@ -153,12 +167,28 @@ def _train(
     tokens = dataset.train.tokenised(tokenizer)
     counts = tokens.counts()
     model = _copy(model)
+    two = isinstance(objective, Certified) and objective.code_channel and not isinstance(model, Bag)
+    if two and vocabulary is None:
+        vocabulary = bag_vocabulary(counts, substitutions, rare=PRESETS["grams"].rare)
     vocabulary = adopt_vocabulary(model, vocabulary, counts, substitutions, config)
     _fresh(model, seed)
     index = SubstitutionIndex.build(substitutions, vocabulary) if substitutions is not None else None
     examples = [_examples(split, tokenizer, vocabulary, config, index) for split in (dataset.train, dataset.dev)]
     corpus = Corpus(vocabulary, counts, substitutions)
-    prepared: AnyModel
+    beside = None
+    if two:
+        beside = processes.told(
+            lambda: beside_words(
+                examples,
+                corpus,
+                classes=dataset.classes,
+                kappa=objective.kappa,  # type: ignore[attr-defined]
+                folder=folder,
+                listener=listener,
+            )
+        )
+        examples = [replace(part, beside=leads) for part, leads in zip(examples, beside.leads, strict=True)]
+    prepared: Network | Bag
     kind: type[Trainer]
     if isinstance(model, LinearBag):
         fit_features(model, corpus, examples[0])
@@ -181,8 +211,12 @@ def _train(
         processes=processes,
     )
     log = trainer.run()
+    final: AnyModel = prepared
+    if beside is not None:
+        assert not isinstance(prepared, Bag)
+        final = TwoChannel(prepared, beside.channel.to(processes.device))
     classifier = TextClassifier(
-        prepared.eval(), vocabulary, dataset.label_names, substitutions, config.max_length, tokenizer
+        final.eval(), vocabulary, dataset.label_names, substitutions, config.max_length, tokenizer
     )
     run = Run(classifier, log, folder, _note(dataset, objective, seed, config))
     if folder:

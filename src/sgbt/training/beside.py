@@ -1,0 +1,156 @@
+"""A channel over codes beside the words: a `GramBag` is fitted first, and the words learn what it leaves.
+
+Trained together, a million runs of codes would fit the train texts before a network has learned anything from them, and
+leave it nothing to do. So the runs are fitted by themselves, and what they say of a train text is asked of a model that
+has not seen it: train is cut into parts, and each part is told by a GramBag fitted to the others. What they say of dev
+and of every other text comes from the GramBag fitted to the whole of train, which becomes the second channel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import safetensors
+import safetensors.torch
+import torch
+
+from sgbt.data import RaggedIds, batches
+from sgbt.files import atomic_write
+from sgbt.lexicon import UNKNOWN
+from sgbt.models import GramBag, worst_case_logits
+from sgbt.training.config import PRESETS
+from sgbt.training.grams import GramTrainer, fit_codes
+from sgbt.training.ibp import IBP
+from sgbt.training.listener import Listener
+from sgbt.training.objective import Corpus, Leads
+from sgbt.training.steps import Examples
+
+FILE = "beside.safetensors"
+PARTS = 4
+"""Parts of train, each told by a GramBag fitted to the others."""
+WORDS_AT_ONCE = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The second channel, and what it says of the texts of train and dev."""
+
+    channel: GramBag
+    leads: tuple[Leads, Leads]
+
+    @staticmethod
+    def fitted(
+        examples: Sequence[Examples], corpus: Corpus, *, classes: int, kappa: float, listener: Listener
+    ) -> Beside:
+        """From the examples of train and dev. `kappa` is the share of the loss that is on the worst case."""
+        train, dev = examples
+
+        def fit(texts: Examples) -> GramBag:
+            model = GramBag(classes=classes)
+            fit_codes(model, corpus)
+            GramTrainer(
+                model=model,
+                objective=IBP(kappa=kappa, ramp_epochs=0.0),
+                config=PRESETS["grams"],
+                seed=0,
+                train=texts,
+                dev=dev,
+                folder=None,
+                settings="",
+                listener=listener,
+            ).run()
+            return model
+
+        part = np.random.default_rng(0).permutation(len(train)) % PARTS
+        told = Leads(*(torch.zeros(len(train), classes) for _ in range(2)))
+        for number in range(PARTS):
+            own = np.flatnonzero(part == number)
+            if len(own) in (0, len(train)):  # too few texts to cut: nothing is known of them beforehand
+                continue
+            found = leads_of(fit(_taken(train, np.flatnonzero(part != number))), _taken(train, own))
+            told.clean[own] = found.clean
+            told.worst[own] = torch.where(found.worst.isfinite(), found.worst, found.clean)  # nothing to learn there
+        whole = fit(train)
+        return Beside(whole, (told, leads_of(whole, dev)))
+
+    def save(self, folder: Path, settings: str) -> None:
+        """Keep it beside the checkpoint, so that a run that was killed need not fit it again."""
+        tensors = {f"channel/{name}": value.contiguous() for name, value in self.channel.state_dict().items()}
+        for split, leads in zip(("train", "dev"), self.leads, strict=True):
+            tensors |= {f"{split}/clean": leads.clean, f"{split}/worst": leads.worst}
+        with atomic_write(folder / FILE) as stream:
+            stream.write(safetensors.torch.save(tensors, metadata={"settings": settings}))
+
+    @staticmethod
+    def load(folder: Path, settings: str, *, classes: int) -> Beside | None:
+        """What was kept for the same settings; None when there is nothing, or it cannot be read."""
+        try:
+            with safetensors.safe_open(folder / FILE, framework="pt") as stream:
+                if stream.metadata()["settings"] != settings:
+                    return None
+                tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+        except (safetensors.SafetensorError, OSError, KeyError, TypeError):
+            return None
+        state = {name.removeprefix("channel/"): value for name, value in tensors.items() if name.startswith("channel/")}
+        channel = GramBag(classes=classes)
+        channel.adopt(codes=state["codes"], keys=state["keys"])
+        channel.load_state_dict(state)
+        train, dev = (Leads(tensors[f"{split}/clean"], tensors[f"{split}/worst"]) for split in ("train", "dev"))
+        return Beside(channel, (train, dev))
+
+
+def beside_words(
+    examples: Sequence[Examples],
+    corpus: Corpus,
+    *,
+    classes: int,
+    kappa: float,
+    folder: Path | None,
+    listener: Listener,
+) -> Beside:
+    """The second channel, fitted or as it was kept in the folder by an earlier start of the same run."""
+    settings = _settings(examples, corpus, classes, kappa)
+    kept = Beside.load(folder, settings, classes=classes) if folder else None
+    if kept is None:
+        kept = Beside.fitted(examples, corpus, classes=classes, kappa=kappa, listener=listener)
+        if folder:
+            kept.save(folder, settings)
+    return kept
+
+
+@torch.no_grad()
+def leads_of(model: GramBag, examples: Examples) -> Leads:
+    """What a GramBag says of every text, and at most over all substitutions."""
+    found = Leads(*(torch.zeros(len(examples), model.config.classes) for _ in range(2)))
+    index = examples.substitutions
+    assert index is not None, "without substitutions there are no codes"
+    for batch in batches(examples.rows, size=256, words=WORDS_AT_ONCE):
+        ids = batch.ids.masked_fill(batch.ids >= examples.vocabulary_size, UNKNOWN)
+        choices, labels = index.for_rows(batch.ids), torch.from_numpy(examples.labels)[batch.rows]
+        logits = model(ids, batch.mask)
+        found.clean[batch.rows] = logits - logits.gather(1, labels.unsqueeze(1))
+        found.worst[batch.rows] = worst_case_logits(model, choices.ids, choices.allowed, batch.mask, labels)
+    return found
+
+
+def _taken(examples: Examples, rows: np.ndarray) -> Examples:
+    texts = [examples.rows[row] for row in rows.tolist()]
+    starts = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
+    flat = np.concatenate(texts) if texts else examples.rows.flat[:0]
+    return replace(examples, rows=RaggedIds(flat, starts), labels=examples.labels[rows])
+
+
+def _settings(examples: Sequence[Examples], corpus: Corpus, classes: int, kappa: float) -> str:
+    """One hash of all that determines the channel."""
+    assert corpus.table is not None
+    note = [corpus.vocabulary.hash, corpus.table.hash, classes, kappa, str(PRESETS["grams"]), PARTS]
+    whole = hashlib.sha256(json.dumps(note).encode())
+    for part in examples:
+        for array in (part.rows.flat, part.rows.starts, part.labels):
+            whole.update(np.ascontiguousarray(array).tobytes())
+    return whole.hexdigest()

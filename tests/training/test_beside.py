@@ -1,0 +1,127 @@
+"""A network beside a GramBag: what is trained, what it reads, and what a killed run keeps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests import small
+
+from sgbt.certify import certify
+from sgbt.data import RaggedIds
+from sgbt.models import BiLSTM, GramBag, TextCNN, TwoChannel, load_classifier, weights_hash
+from sgbt.training import Certified, Run, train
+from sgbt.training import beside as module
+from sgbt.training.beside import Beside, beside_words, leads_of
+from sgbt.training.listener import Listeners
+from sgbt.training.objective import Corpus, Leads
+from sgbt.training.steps import Examples, steps_of
+
+CLASSES = 2
+
+
+def trained(kind: type, folder: Path | None = None, **options: object) -> Run:
+    return train(
+        kind(small.vectors(), dropout=0.0, trainable_embedding=True, **options),
+        small.dataset(),
+        objective=Certified(code_channel=True, ramp_epochs=0.0),
+        substitutions=small.TABLE,
+        config=small.QUICK,
+        out=folder,
+    )
+
+
+def examples(texts: int = 24) -> Examples:
+    generator, index = np.random.default_rng(0), small.index()
+    rows = [generator.integers(2, len(small.VOCABULARY), generator.integers(1, 7)) for _ in range(texts)]
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    labels = generator.integers(0, CLASSES, texts)
+    return Examples(RaggedIds(np.concatenate(rows), starts), labels, len(small.VOCABULARY), index)
+
+
+def corpus() -> Corpus:
+    return Corpus(small.VOCABULARY, dict.fromkeys(small.WORDS, 3), small.TABLE)
+
+
+@pytest.mark.parametrize("kind", [TextCNN, BiLSTM])
+def test_the_run_has_both_channels_and_is_certified_as_their_sum(kind: type, tmp_path: Path) -> None:
+    run = trained(kind, tmp_path / "run")
+    model = run.model.model
+    assert isinstance(model, TwoChannel)
+    assert isinstance(model.words, kind)
+    assert isinstance(model.codes, GramBag)
+    assert bool(model.codes.weight.abs().sum() > 0)
+    ids = torch.tensor([[2, 5, 9, 3]])
+    assert torch.allclose(model(ids), model.words(ids) + model.codes(ids))
+    again = load_classifier(tmp_path / "run")
+    assert weights_hash(again.model) == weights_hash(model)
+    test = small.dataset().test
+    proofs = list(certify(again, test))
+    assert sum(proof.verdict == "certified" for proof in proofs) > len(test) / 2
+    assert run.dev["certified"] == run.dev["score"]
+
+
+def test_words_start_as_the_means_of_their_communities() -> None:
+    model = small.model_of("cnn", trainable_embedding=True)
+    prepared = Certified(code_channel=True).prepare(model, corpus())
+    vectors = prepared.embedding.weight
+    good, great = (small.VOCABULARY.id_of(word) for word in ("good", "great"))
+    assert torch.equal(vectors[good], vectors[great])
+    assert not torch.equal(vectors[good], vectors[small.VOCABULARY.id_of("bad")])
+    assert bool((vectors[0] == 0).all())
+
+
+def test_what_stands_beside_reaches_the_loss_and_the_scores() -> None:
+    """A channel that knows every label leaves nothing to lose; one that is wrong costs what it says."""
+    texts, model = examples(), small.model_of("cnn", trainable_embedding=True)
+    other = torch.ones(len(texts), CLASSES).scatter(1, torch.from_numpy(texts.labels).unsqueeze(1), 0.0)
+    losses = {}
+    for lead in (-30.0, 0.0, 30.0):
+        told = replace(texts, beside=Leads(lead * other, lead * other))
+        step = next(steps_of(told, size=24, device=torch.device("cpu"), substitutes=True, epoch=5))
+        parts = Certified(code_channel=True, beta=0.0, gamma=0.0, drawn_together=0.0).parts(model, step, {})
+        losses[lead] = float(sum(parts.values()).detach())
+    assert losses[-30.0] < 1e-6 < losses[0.0]
+    assert losses[30.0] == pytest.approx(30.0, abs=3.0)
+
+
+def test_leads_go_from_the_text_itself_to_its_worst_case() -> None:
+    leads = Leads(torch.tensor([[0.0, -2.0]]), torch.tensor([[0.0, torch.inf]]))
+    assert leads.at(0.0).tolist() == [[0.0, -2.0]]
+    assert leads.at(1.0)[0, 1] == torch.inf
+    assert Leads(leads.clean, torch.tensor([[0.0, 2.0]])).at(0.25).tolist() == [[0.0, -1.0]]
+
+
+def test_a_train_text_is_told_by_a_channel_that_has_not_seen_it() -> None:
+    """Labels drawn at random cannot be told beforehand, though a channel that saw them would tell most."""
+    texts = examples(200)
+    found = Beside.fitted([texts, examples(10)], corpus(), classes=CLASSES, kappa=1.0, listener=Listeners())
+    labels = torch.from_numpy(texts.labels)
+    unseen = (found.leads[0].clean.gather(1, 1 - labels.unsqueeze(1)) < 0).float().mean()
+    seen = (leads_of(found.channel, texts).clean.gather(1, 1 - labels.unsqueeze(1)) < 0).float().mean()
+    assert 0.35 < float(unseen) < 0.65
+    assert float(seen) > float(unseen) + 0.1
+    assert bool((found.leads[0].worst >= found.leads[0].clean - 1e-4).all())
+
+
+def test_what_was_fitted_is_kept_for_the_same_run_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, dev = examples(), examples(9)
+
+    def asked(kappa: float = 1.0) -> Beside:
+        return beside_words([texts, dev], corpus(), classes=CLASSES, kappa=kappa, folder=tmp_path, listener=Listeners())
+
+    first = asked()
+    with monkeypatch.context() as patched:
+        patched.setattr(module.Beside, "fitted", None)
+        kept = asked()
+        with pytest.raises(TypeError):
+            asked(kappa=0.5)
+    assert weights_hash(kept.channel) == weights_hash(first.channel)
+    for one, other in zip(first.leads, kept.leads, strict=True):
+        assert torch.equal(one.clean, other.clean)
+        assert torch.equal(one.worst, other.worst)
+    (tmp_path / module.FILE).write_bytes(b"damaged")
+    assert weights_hash(asked().channel) == weights_hash(first.channel)
