@@ -64,9 +64,10 @@ def test_the_run_has_both_channels_and_is_certified_as_their_sum(kind: type, tmp
     assert run.dev["certified"] == run.dev["score"]
 
 
-def test_words_start_as_the_means_of_their_communities() -> None:
+@pytest.mark.parametrize("option", ["code_channel", "from_communities"])
+def test_words_start_as_the_means_of_their_communities(option: str) -> None:
     model = small.model_of("cnn", trainable_embedding=True)
-    prepared = Certified(code_channel=True).prepare(model, corpus())
+    prepared = Certified(**{option: True}).prepare(model, corpus())
     vectors = prepared.embedding.weight
     good, great = (small.VOCABULARY.id_of(word) for word in ("good", "great"))
     assert torch.equal(vectors[good], vectors[great])

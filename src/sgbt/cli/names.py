@@ -22,4 +22,4 @@ METHODS = (
     "gradient",
     "ensemble",
 )
-GRIDS = ("table1", "hyperparameters", "ablation", "imdb-linear", "smoke")
+GRIDS = ("table1", "hyperparameters", "ablation", "imdb-linear", "imdb-two-channel", "smoke")

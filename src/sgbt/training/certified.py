@@ -36,7 +36,9 @@ class Certified(IBP):
     drawn_together: float = 0.1
     closeness: str = "interval"
     code_channel: bool = False
-    """Whether the words learn beside a `GramBag`, and start as the means of their communities."""
+    """Whether the words learn beside a `GramBag`, and from communities."""
+    from_communities: bool = False
+    """Whether every word starts as the mean of its community: boxes are narrow there."""
     normalisation: str = "initial"
     domain: str = "proven"
     word_dropout: float = 0.0
@@ -57,8 +59,8 @@ class Certified(IBP):
         return Normaliser(self.normalisation, self.domain)
 
     def prepare(self, model: Network, corpus: Corpus) -> Network:
-        """Beside a channel over codes, let every word start as the mean of its community: no box is wide there."""
-        if self.code_channel:
+        """Let every word start as the mean of its community, where that is asked for."""
+        if self.code_channel or self.from_communities:
             assert corpus.table is not None
             codes = community_codes(corpus.vocabulary, corpus.table, corpus.counts, resolution=RESOLUTION)
             weights = np.array([0, 0, *(corpus.counts.get(word, 0) for word in corpus.vocabulary.words)], dtype=float)
