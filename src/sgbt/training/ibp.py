@@ -4,7 +4,8 @@ The loss mixes the cross-entropy of the clean logits with that of the worst-case
 (1 - k) clean + k worst, over boxes scaled by epsilon; k and epsilon grow from zero to their full values.
 
 Departures: boxes are taken per substitute after the first affine map rather than around the vectors, and margins rather
-than single logits are bounded; both are tighter. No language model restricts the substitutes.
+than single logits are bounded; both are tighter. No language model restricts the substitutes. An LSTM starts with
+small recurrent weights (`calmed`).
 """
 
 from __future__ import annotations
