@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +27,7 @@ from sgbt.models import (
     TextCNN,
     TwoChannel,
     save_classifier,
-    weights_hash,
 )
-from sgbt.models.blueprint import blueprint
 from sgbt.training.beside import beside_words
 from sgbt.training.certified import Certified
 from sgbt.training.config import PRESETS, TrainingConfig, preset_for
@@ -43,6 +39,7 @@ from sgbt.training.loop import Trainer
 from sgbt.training.objective import Corpus, Objective, Standard
 from sgbt.training.parallel import Processes, device_named, together
 from sgbt.training.plot import plot_log
+from sgbt.training.settings import note_of, settings_of
 from sgbt.training.steps import Examples
 
 
@@ -206,7 +203,7 @@ def _train(
         train=examples[0],
         dev=examples[1],
         folder=folder,
-        settings=_settings(prepared, dataset, objective, substitutions, seed, config, vocabulary, tokenizer),
+        settings=settings_of(prepared, dataset, objective, substitutions, seed, config, vocabulary, tokenizer),
         listener=listener,
         processes=processes,
     )
@@ -218,7 +215,7 @@ def _train(
     classifier = TextClassifier(
         final.eval(), vocabulary, dataset.label_names, substitutions, config.max_length, tokenizer
     )
-    run = Run(classifier, log, folder, _note(dataset, objective, seed, config))
+    run = Run(classifier, log, folder, note_of(dataset, objective, seed, config))
     if folder:
         processes.told(lambda: _write(run, folder))
     return run
@@ -282,34 +279,3 @@ def _examples(
     numbers = vocabulary.ids_of(tokens.types) if index is None else index.rows_of(tokens.types)
     rows = tokens.as_ids_of(numbers).cut(config.max_length)
     return Examples(rows, split.labels, len(vocabulary), index)
-
-
-def _note(dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig) -> dict[str, Any]:
-    return {
-        "dataset": dataset.name,
-        "dataset_hash": dataset.hash,
-        "objective": objective.name,
-        "objective_options": asdict(objective),
-        "seed": seed,
-        "config": asdict(config),
-    }
-
-
-def _settings(
-    model: AnyModel,
-    dataset: TextDataset,
-    objective: Objective,
-    table: SubstitutionTable | None,
-    seed: int,
-    config: TrainingConfig,
-    vocabulary: Vocabulary,
-    tokenizer: Tokenizer,
-) -> str:
-    """One hash of all that determines the result: a checkpoint is continued only where it agrees."""
-    note = _note(dataset, objective, seed, config) | {"dev": {}}
-    if tokenizer != Tokenizer():
-        note["tokenizer"] = tokenizer.pattern
-    note["config"] = {key: value for key, value in note["config"].items() if key != "checkpoint_seconds"}
-    del note["dataset"]  # its hash says which one it is, wherever the file lies
-    parts = [note, blueprint(model), weights_hash(model), vocabulary.hash, table.hash if table else None]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

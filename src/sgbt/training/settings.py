@@ -1,0 +1,47 @@
+"""What determines a run: the note that its folder keeps, and the hash by which a checkpoint knows its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from typing import Any
+
+from sgbt.data import TextDataset, Tokenizer
+from sgbt.lexicon import SubstitutionTable, Vocabulary
+from sgbt.models import AnyModel, weights_hash
+from sgbt.models.blueprint import blueprint
+from sgbt.training.config import TrainingConfig
+from sgbt.training.objective import Objective
+
+
+def note_of(dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig) -> dict[str, Any]:
+    """What a folder says of how its model was trained."""
+    return {
+        "dataset": dataset.name,
+        "dataset_hash": dataset.hash,
+        "objective": objective.name,
+        "objective_options": asdict(objective),
+        "seed": seed,
+        "config": asdict(config),
+    }
+
+
+def settings_of(
+    model: AnyModel,
+    dataset: TextDataset,
+    objective: Objective,
+    table: SubstitutionTable | None,
+    seed: int,
+    config: TrainingConfig,
+    vocabulary: Vocabulary,
+    tokenizer: Tokenizer,
+) -> str:
+    """One hash of all that determines the result: a checkpoint is continued only where it agrees."""
+    note = note_of(dataset, objective, seed, config) | {"dev": {}}
+    if tokenizer != Tokenizer():
+        note["tokenizer"] = tokenizer.pattern
+    note["config"] = {key: value for key, value in note["config"].items() if key != "checkpoint_seconds"}
+    del note["dataset"]  # its hash says which one it is, wherever the file lies
+    parts = [note, blueprint(model), weights_hash(model), vocabulary.hash, table.hash if table else None]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
