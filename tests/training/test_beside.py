@@ -16,6 +16,7 @@ from sgbt.models import BiLSTM, GramBag, TextCNN, TwoChannel, load_classifier, w
 from sgbt.training import Certified, Run, train
 from sgbt.training import beside as module
 from sgbt.training.beside import Beside, beside_words, leads_of
+from sgbt.training.config import PRESETS
 from sgbt.training.listener import Listeners
 from sgbt.training.objective import Corpus, Leads
 from sgbt.training.steps import Examples, steps_of
@@ -106,6 +107,19 @@ def test_a_train_text_is_told_by_a_channel_that_has_not_seen_it() -> None:
     assert 0.35 < float(unseen) < 0.65
     assert float(seen) > float(unseen) + 0.1
     assert bool((found.leads[0].worst >= found.leads[0].clean - 1e-4).all())
+
+
+def test_the_fits_are_heard_as_one_run() -> None:
+    begun: list[tuple[int, int]] = []
+
+    class Heard(Listeners):
+        def epoch(self, number: int, of: int, steps: int) -> None:
+            begun.append((number, of))
+
+    Beside.fitted([examples(), examples(9)], corpus(), classes=CLASSES, kappa=1.0, listener=Heard())
+    numbers, limits = zip(*begun, strict=True)
+    assert list(numbers) == sorted(set(numbers))
+    assert set(limits) == {(module.PARTS + 1) * PRESETS["grams"].epochs}
 
 
 def test_what_was_fitted_is_kept_for_the_same_run_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,8 @@ def train_(
         f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by", soft_wrap=True
     )
     console.print(f"{model} with objective {aim}", soft_wrap=True)
+    if getattr(aim, "code_channel", False):
+        console.print("first a GramBag is fitted, to parts of train and to all of it; then the words learn beside it")
     with TrainingView(console) as view:
         run = train(
             network,

@@ -49,6 +49,7 @@ class Beside:
     ) -> Beside:
         """From the examples of train and dev. `kappa` is the share of the loss that is on the worst case."""
         train, dev = examples
+        told_of = _OneAfterAnother(listener)
 
         def fit(texts: Examples) -> GramBag:
             model = GramBag(classes=classes)
@@ -62,7 +63,7 @@ class Beside:
                 dev=dev,
                 folder=None,
                 settings="",
-                listener=listener,
+                listener=told_of,
             ).run()
             return model
 
@@ -102,6 +103,27 @@ class Beside:
         channel.load_state_dict(state)
         train, dev = (Leads(tensors[f"{split}/clean"], tensors[f"{split}/worst"]) for split in ("train", "dev"))
         return Beside(channel, (train, dev))
+
+
+@dataclass
+class _OneAfterAnother:
+    """Hears several fits as one run: the epochs of each are counted on from those of the one before."""
+
+    listener: Listener
+    fit: int = -1
+
+    def epoch(self, number: int, of: int, steps: int) -> None:
+        """An epoch of a fit begins; with the first of them, the next fit."""
+        self.fit += number == 0
+        self.listener.epoch(self.fit * of + number, (PARTS + 1) * of, steps)
+
+    def step(self, number: int, parts: dict[str, float], accuracy: float, examples: int) -> None:
+        """A step was taken."""
+        self.listener.step(number, parts, accuracy, examples)
+
+    def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
+        """An epoch ended with these scores on dev."""
+        self.listener.scores(number, scores, best)
 
 
 def beside_words(
