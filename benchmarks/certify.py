@@ -177,7 +177,7 @@ def trained_runs(reviews: sgbt.TextDataset, folder: Path) -> list[Path]:
     """A TextCNN and a BiLSTM for each objective, trained on 10,000 reviews for four epochs; those there are are kept.
 
     The embedding is trainable and starts from GloVe averaged over substitutes; training on intervals needs that. A
-    BiLSTM trained on intervals averages its states: with the last state alone it does not leave chance.
+    BiLSTM trained on intervals averages its states: with the last state alone it learns little.
     """
     table = sgbt.SubstitutionTable.counter_fitted()
     vectors = smoothed_vectors(sgbt.load_embeddings("glove"), table).condensed(64, spread=0.16)
