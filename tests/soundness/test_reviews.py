@@ -9,12 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from sgbt.certify import certify
+from sgbt.certify import TIERS, Question, certify, exhaustive, in_float64, margin_bounds, rounding_slack
+from sgbt.certify.oracle import combinations_of
 from sgbt.data import Split, TextDataset, load_dataset
 from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import SgbtError
 from sgbt.lexicon import SubstitutionIndex, Substitutions, SubstitutionTable
-from sgbt.models import TextClassifier, TextCNN
+from sgbt.models import BiLSTM, TextClassifier, TextCNN
 from sgbt.training import IBP, TrainingConfig, train
 
 
@@ -27,8 +28,8 @@ def reviews() -> tuple[TextDataset, SubstitutionTable]:
 
 
 @cache
-def classifier() -> TextClassifier:
-    """A TextCNN trained for certificates on a few hundred real reviews, with vectors in which synonyms are close."""
+def classifier(kind: str = "cnn") -> TextClassifier:
+    """Trained for certificates on a thousand real reviews, with vectors in which synonyms are close."""
     data, table = reviews()
     some = TextDataset("imdb", data.label_names, data.train.take(range(0, 20_000, 20)), data.dev[:100], data.test[:10])
     words = tuple(some.train.tokenised().types)
@@ -37,7 +38,9 @@ def classifier() -> TextClassifier:
     own = generator.normal(size=(len(words), 24)).astype(np.float32)
     near = [[place[other] for other in (word, *table.substitutes(word)) if other in place] for word in words]
     vectors = EmbeddingTable(words, np.stack([own[rows].mean(axis=0) for rows in near]))
-    model = TextCNN(vectors, filters=24, kernel_sizes=(3,), pooling="mean", trainable_embedding=True, dropout=0.0)
+    model: TextCNN | BiLSTM = BiLSTM(vectors, hidden=16, pooling="mean", trainable_embedding=True, dropout=0.0)
+    if kind == "cnn":
+        model = TextCNN(vectors, filters=24, kernel_sizes=(3,), pooling="mean", trainable_embedding=True, dropout=0.0)
     config = TrainingConfig(epochs=3, learning_rate=1e-2, max_length=80, patience=3)
     return train(model, some, objective=IBP(), substitutions=table, config=config).model
 
@@ -105,3 +108,42 @@ def test_no_certified_review_of_thousands_is_broken() -> None:
     certified, fell = certified_and_attacked(reviews()[0].test.take(range(0, 25_000, 6)), tries=256)
     assert certified >= 800
     assert fell >= 100
+
+
+def enumerate_sentences(kind: str, number: int) -> None:
+    """No variant of a real sentence lies below any tier's bound, nor, as deployed in float32, below it by the slack."""
+    data, table = reviews()
+    model = classifier(kind)
+    precise, slack = in_float64(model.model), rounding_slack(model)
+    index = SubstitutionIndex.build(table, model.vocabulary)
+    sentences = (part for text in data.test.texts for part in text.split("."))
+    tried = proven = 0
+    for words in map(model.tokenizer.words, sentences):
+        if not 4 <= len(words) <= 12:
+            continue
+        found = index.for_words([words])
+        label = precise(found.original, found.mask).argmax(dim=1)
+        question = Question.of(found, found.mask, label, classes=2)
+        if not 2 <= combinations_of(question, 0) <= 2000:
+            continue
+        exact, deployed = exhaustive(precise, question, 0), exhaustive(model.model.eval(), question, 0)
+        assert abs(deployed.worst - exact.worst) < slack
+        bounds = [margin_bounds(tier, precise, question)[0] for tier in TIERS]
+        assert all(bool((bound <= exact.margins + 1e-9).all()) for bound in bounds), words
+        proven += max(float(bound.min()) for bound in bounds) > slack
+        tried += 1
+        if tried == number:
+            break
+    assert tried == number
+    assert proven > number / 5
+
+
+@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
+def test_no_variant_of_a_real_sentence_goes_below_any_bound(kind: str) -> None:
+    enumerate_sentences(kind, 25)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
+def test_no_variant_of_hundreds_of_real_sentences_goes_below_any_bound(kind: str) -> None:
+    enumerate_sentences(kind, 500)
