@@ -10,10 +10,10 @@ from sgbt.models.gram_bag import GramBag
 
 
 class TwoChannel(nn.Module):
-    """The sum of a bounded channel over words and a channel over codes that substitutions cannot change.
+    """The sum of a bounded channel over words and a channel over codes that substitutions hardly change.
 
-    What reads only invariant codes is the same for every allowed substitution, however deep it is, so it adds accuracy
-    and costs a certificate nothing (but for words whose substitutes have several codes, which are bounded as sets).
+    What reads only codes is the same for every substitution within communities, however deep it is, so it adds accuracy
+    and costs a certificate nothing but for words whose substitutes have several codes, which are bounded as sets.
     """
 
     kind = "two-channel"

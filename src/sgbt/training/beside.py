@@ -8,6 +8,7 @@ and of every other text comes from the GramBag fitted to the whole of train, whi
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Sequence
@@ -49,11 +50,11 @@ class Beside:
     ) -> Beside:
         """From the examples of train and dev. `kappa` is the share of the loss that is on the worst case."""
         train, dev = examples
-        told_of = _OneAfterAnother(listener)
+        told_of, empty = _OneAfterAnother(listener), GramBag(classes=classes)
+        fit_codes(empty, corpus)
 
         def fit(texts: Examples) -> GramBag:
-            model = GramBag(classes=classes)
-            fit_codes(model, corpus)
+            model = copy.deepcopy(empty)
             GramTrainer(
                 model=model,
                 objective=IBP(kappa=kappa, ramp_epochs=0.0),

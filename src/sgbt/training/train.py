@@ -165,7 +165,7 @@ def _train(
     counts = tokens.counts()
     model = _copy(model)
     two = isinstance(objective, Certified) and objective.code_channel and not isinstance(model, Bag)
-    if two and vocabulary is None:
+    if two and vocabulary is None:  # the words that a GramBag reads
         vocabulary = bag_vocabulary(counts, substitutions, rare=PRESETS["grams"].rare)
     vocabulary = adopt_vocabulary(model, vocabulary, counts, substitutions, config)
     _fresh(model, seed)
@@ -174,14 +174,11 @@ def _train(
     corpus = Corpus(vocabulary, counts, substitutions)
     beside = None
     if two:
+        assert isinstance(objective, Certified)
+        kappa = objective.kappa
         beside = processes.told(
             lambda: beside_words(
-                examples,
-                corpus,
-                classes=dataset.classes,
-                kappa=objective.kappa,  # type: ignore[attr-defined]
-                folder=folder,
-                listener=listener,
+                examples, corpus, classes=dataset.classes, kappa=kappa, folder=folder, listener=listener
             )
         )
         examples = [replace(part, beside=leads) for part, leads in zip(examples, beside.leads, strict=True)]
