@@ -133,9 +133,8 @@ class CNNReading:
         and 1, one that always wins with 1.
         """
         constant, gains = self.bias, None
-        for windows, head in zip(self.windows, self.heads, strict=True):
-            low, high = self._shares(windows, *slope_range(self.phi, windows.box))
-            middle, radius = ((high + low) / 2).unsqueeze(1), ((high - low) / 2).unsqueeze(1)
+        for number, (windows, head) in enumerate(zip(self.windows, self.heads, strict=True)):
+            middle, radius = (slopes.unsqueeze(1) for slopes in self._slopes(number))
             head = head.unsqueeze(2)
             part = windows.gains(head * middle, head.abs() * radius)
             gains = part if gains is None else gains + part
@@ -146,20 +145,14 @@ class CNNReading:
         assert gains is not None
         return [SeparableBound(self.question, constant, gains)]
 
-    def _shares(self, windows: Windows, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
-        real = windows.real
-        if self.model.config.pooling == "mean":
-            return low * real / windows.counts.unsqueeze(1), high * real / windows.counts.unsqueeze(1)
-        activation = FUNCTIONS[self.model.config.activation]
-        ends = windows.box.lower, windows.box.upper
-        if not activation.monotone:
-            ends = activation.range(*ends)
-        floor = ends[0].masked_fill(~real, -torch.inf).amax(dim=1, keepdim=True)
-        able = (ends[1] >= floor) & real
-        alone = able.sum(dim=1, keepdim=True) == 1
-        low = torch.where(alone, low, low.clamp(max=0))
-        high = torch.where(alone, high, high.clamp(min=0))
-        return low * able, high * able
+    def _slopes(self, number: int) -> tuple[Tensor, Tensor]:
+        """Middle and radius of what each window passes on to its feature, [texts, windows, filters], for one width."""
+        if self.model.config.pooling == "max":
+            return self.peaks[number].slopes()
+        windows = self.windows[number]
+        low, high = slope_range(self.phi, windows.box.lower, windows.box.upper)
+        share = windows.real / (2 * windows.counts.unsqueeze(1))
+        return (high + low) * share, (high - low) * share
 
     def second_order(self, relax: Relaxation) -> list[SeparableBound]:
         """S-GBT: first-order term exact and shared by all filters, remainder of each window bounded.

@@ -98,13 +98,13 @@ def offsets(phi: Activation, slope: Tensor, lower: Tensor, upper: Tensor) -> tup
     return least, greatest
 
 
-def slope_range(phi: Activation, box: Box) -> tuple[Tensor, Tensor]:
-    """The exact range of phi' over a box. Of tanh it is 1 - tanh^2, even and falling away from its peak 1 at 0."""
+def slope_range(phi: Activation, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+    """The exact range of phi' over [lower, upper]. Of tanh: 1 - tanh^2, even and falling away from its peak 1 at 0."""
     if phi.name != "tanh":
-        slopes = phi.range(box.interval, order=1)
+        slopes = phi.range(Interval(lower, upper), order=1)
         return slopes.lower, slopes.upper
-    ends = [1 - end.tanh().square_() for end in (box.lower, box.upper)]
-    peak = (box.lower <= 0) & (box.upper >= 0)
+    ends = [1 - end.tanh().square_() for end in (lower, upper)]
+    peak = (lower <= 0) & (upper >= 0)
     return torch.minimum(*ends), torch.maximum(*ends).masked_fill_(peak, 1.0)
 
 

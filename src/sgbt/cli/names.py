@@ -22,4 +22,15 @@ METHODS = (
     "gradient",
     "ensemble",
 )
-GRIDS = ("table1", "hyperparameters", "ablation", "imdb-linear", "imdb-two-channel", "smoke")
+GRIDS = (
+    "table1",
+    "table1-small",
+    "hyperparameters",
+    "hyperparameters-small",
+    "ablation",
+    "ablation-small",
+    "substitutions-small",
+    "imdb-linear",
+    "imdb-two-channel",
+    "smoke",
+)

@@ -15,8 +15,16 @@ from sgbt.certify import Certificate, check_consistent
 from sgbt.certify import read_rows as read_certificates
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.means import Mean
-from sgbt.evaluate.metrics import AttackFigures, certified_figures, mean_figures, share_figures, weakest_words
-from sgbt.evaluate.outcomes import packed
+from sgbt.evaluate.metrics import (
+    PAIRED_BUDGETS,
+    AttackFigures,
+    certified_figures,
+    held_within,
+    mean_figures,
+    share_figures,
+    weakest_words,
+)
+from sgbt.evaluate.outcomes import packed, within
 from sgbt.evaluate.plan import Plan, PlannedRun
 from sgbt.evaluate.record import RunRecord, write_records
 from sgbt.evaluate.store import MODEL, RECORDS, ROWS, TIMES, Store
@@ -54,6 +62,7 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
         certificates = certificates_of(store, done[CERTIFY])
         metrics |= certified_figures(certificates)
         outcomes["certified"] = packed([row.certified for row in certificates])
+        outcomes |= {within(budget): packed(held_within(certificates, budget)) for budget in PAIRED_BUDGETS}
     attacked: list[AttackResult] = []
     for role, key in done.items():
         kind, _, method = role.partition(" ")

@@ -21,7 +21,18 @@ from sgbt.training import OBJECTIVES
 from sgbt.training.config import TrainingConfig, with_options
 from sgbt.training.linear import bag_objective
 
-SHIPPED = ("table1", "hyperparameters", "ablation", "imdb-linear", "imdb-two-channel", "smoke")
+SHIPPED = (
+    "table1",
+    "table1-small",
+    "hyperparameters",
+    "hyperparameters-small",
+    "ablation",
+    "ablation-small",
+    "substitutions-small",
+    "imdb-linear",
+    "imdb-two-channel",
+    "smoke",
+)
 
 
 def load_grid(name_or_path: str | Path) -> Grid:

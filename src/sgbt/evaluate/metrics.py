@@ -21,6 +21,8 @@ from sgbt.evaluate.means import Mean
 from sgbt.shares import Share
 
 BUDGETS = (0, 1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
+PAIRED_BUDGETS = (1, 3, 10)
+"""Budgets at which methods are also compared text by text."""
 """How many words may be replaced at once, where certified accuracy is told by that number."""
 
 Figures = dict[str, Any]
@@ -77,7 +79,7 @@ def certified_figures(certificates: Sequence[Certificate]) -> Figures:
         share_figures("certified", summary.certified)
         | share_figures("certified_of_correct", summary.certified_of_correct, "certified_of_correct")
         | {
-            "certified_by_budget": {str(budget): certified_within(certificates, budget) for budget in BUDGETS},
+            "certified_by_budget": {str(budget): sum(held_within(certificates, budget)) for budget in BUDGETS},
             "certified_tiers": {
                 tier.name: {
                     "tried": tier.tried,
@@ -92,12 +94,12 @@ def certified_figures(certificates: Sequence[Certificate]) -> Figures:
     )
 
 
-def certified_within(certificates: Sequence[Certificate], budget: int) -> int:
-    """How many texts are right and proven to stay right while at most `budget` words are replaced.
+def held_within(certificates: Sequence[Certificate], budget: int) -> list[bool]:
+    """For every text, whether it is right and proven to stay right while at most `budget` words are replaced.
 
     A lower bound: it rests on each certificate's `radius`, and a run with `max_substitutions` can prove more.
     """
-    return sum(row.verdict is not Verdict.MISCLASSIFIED and _reach(row) >= budget for row in certificates)
+    return [row.verdict is not Verdict.MISCLASSIFIED and _reach(row) >= budget for row in certificates]
 
 
 def _reach(row: Certificate) -> float:

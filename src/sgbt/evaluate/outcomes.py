@@ -25,3 +25,8 @@ def unpacked(outcome: dict[str, object]) -> Held:
     except (KeyError, ValueError) as problem:
         raise EvaluationError(wanted="outcomes that sgbt wrote", got=f"a fault: {problem}", where="outcomes") from None
     return np.unpackbits(np.frombuffer(digits, np.uint8), count=texts).astype(bool)
+
+
+def within(budget: int) -> str:
+    """What the outcome is called that a text was right and proven to stay so for a number of replaced words."""
+    return f"certified, {budget} word" + "s" * (budget != 1)

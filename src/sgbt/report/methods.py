@@ -100,3 +100,9 @@ def attacks_in(methods: Iterable[MethodRuns]) -> list[str]:
     """Every attack of some methods: those of the paper in its order, then the others by name."""
     found = {attack for method in methods for record in method.records for attack in record.attacks}
     return [attack for attack in ATTACKS if attack in found] + sorted(found - set(ATTACKS))
+
+
+def presets_in(methods: Iterable[MethodRuns]) -> list[str]:
+    """The paper's attacks in its order, each as it was run: as published or, where that was not, in another preset."""
+    found = attacks_in(methods)
+    return [next((name for name in found if name.partition(":")[0] == attack), attack) for attack in ATTACKS]

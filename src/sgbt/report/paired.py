@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from sgbt.evaluate import Mean, Paired, compare
+from sgbt.evaluate.metrics import PAIRED_BUDGETS
+from sgbt.evaluate.outcomes import within
 from sgbt.evaluate.significance import Held
 from sgbt.report.methods import MethodRuns, attacks_in
 
@@ -34,7 +36,7 @@ def comparisons(methods: Sequence[MethodRuns], pair: tuple[str, str]) -> list[Co
     aim = dev_accuracy(first)
     second = min(rivals, key=lambda method: (abs(dev_accuracy(method) - aim), method.label))
     found = []
-    for metric in ("clean", "certified", *attacks_in([first])):
+    for metric in ("clean", *map(within, PAIRED_BUDGETS), "certified", *attacks_in([first])):
         seeds = _shared(first, second, metric)
         if seeds:
             ours, theirs = ([_held(method, seed, metric) for seed in seeds] for method in (first, second))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from sgbt.certify import TIERS
 from sgbt.evaluate import RunRecord
 from sgbt.report.document import Figure, Section, Table
-from sgbt.report.methods import NONE, MethodRuns, attacks_in, by_model
+from sgbt.report.methods import NONE, MethodRuns, attacks_in, by_model, presets_in
 from sgbt.report.paired import comparisons, dev_accuracy
-from sgbt.report.published import ATTACKS, NOTE, TABLE_1
+from sgbt.report.published import NOTE, TABLE_1
 
 RESULTS_NOTE = (
     "In percent. Clean and certified accuracy are shares of all texts. Under each attack, robust is the share of all "
@@ -51,14 +51,14 @@ def beside_the_paper(methods: Sequence[MethodRuns]) -> Section:
             if method.label in quoted:
                 clean, *aua = quoted[method.label]
                 row = [Figure(method.label), _quoted(clean), method.figure("clean")]
-                for attack, figure in zip(ATTACKS, aua, strict=True):
+                for attack, figure in zip(presets_in(group), aua, strict=True):
                     row += [_quoted(figure), method.figure("aua", attack), method.figure("robust", attack)]
                 rows.append(tuple(row))
                 own.append(method)
         if rows:
             columns = ["method", "clean, quoted", "clean, ours"]
-            for attack in ATTACKS:
-                columns += [f"{attack} AUA, quoted", f"{attack} AUA, ours", f"{attack} robust, ours"]
+            for attack in presets_in(group):
+                columns += [f"{attack.partition(':')[0]} AUA, quoted", f"{attack} AUA, ours", f"{attack} robust, ours"]
             title = f"{dataset}, {model}, substitutions {substitutions}"
             tables.append(Table(title, tuple(columns), tuple(rows), commands=_commands(own)))
     return Section("Beside the paper's Table 1", NOTE, tuple(tables))
