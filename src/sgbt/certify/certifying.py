@@ -25,9 +25,9 @@ from sgbt.data.batches import pad
 from sgbt.lexicon import SubstitutionTable
 from sgbt.models import AnyModel, TextClassifier, TwoChannel
 
-POSITIONS = {"cnn": 1 << 11, "bilstm": 1 << 12, "linear": 1 << 14, "grams": 1 << 14}
-"""Words in one batch: for a TextCNN so few that its windows stay in the processor's cache, for a BiLSTM enough that a
-step is more than its overhead."""
+POSITIONS = {"cnn": 1 << 12, "bilstm": 1 << 12, "linear": 1 << 14, "grams": 1 << 14}
+"""Words in one batch: enough that a step is more than its overhead, for the networks so few that a batch stays near the
+processor."""
 CLEAN = "clean"
 """The tier of a text that is misclassified to begin with: nothing was bounded."""
 

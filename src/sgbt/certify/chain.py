@@ -78,7 +78,7 @@ def _window_scores(
         count = max(length - part.size + 1, 1)
         images = []
         for place, slot in enumerate(slots):
-            image = part.images.values[part.entries[text, place, slot]]
+            image = part.images.values[part.words.entries[text, place, slot]]
             image = image if scale == 1.0 else image[:1] + scale * (image - image[:1])
             images.append(image.view(-1, part.size, part.filters))
         for first in range(count):

@@ -11,10 +11,9 @@ from torch import Tensor, nn
 
 from sgbt.certify.lines import Box
 from sgbt.certify.question import Question
+from sgbt.certify.repeated_words import WORDS_AT_ONCE, RepeatedWords
 from sgbt.certify.word_tables import Images, Placed, WordTables
 from sgbt.models import TextCNN
-
-WORDS_AT_ONCE = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +26,7 @@ class Windows:
 
     question: Question
     placed: Placed
+    words: RepeatedWords
     images: Images
     bias: Tensor
     size: int
@@ -84,12 +84,6 @@ class Windows:
         """Ends and the texts' own values; rounding shall not put those outside."""
         return Box.around(self.clean, *self.ends)
 
-    @cached_property
-    def entries(self) -> Tensor:
-        """Where the images of every choice stand, [texts, words, slots]; the word's own first."""
-        slots = self.question.ids.shape[2]
-        return F.embedding(self.placed.places, self.placed.words.choices[:, :slots])
-
     def gains(self, coefficients: Tensor, radii: Tensor | None = None) -> Tensor:
         """What each swap adds to sum_{t,f} coefficients z_{t,f}, [swaps, rivals], at least.
 
@@ -100,23 +94,24 @@ class Windows:
         swaps = self.question.swaps
         if not len(swaps):
             return coefficients.new_zeros(0, coefficients.shape[1])
-        entries = self.entries[swaps.spots[:, 0], swaps.spots[:, 1]]
-        last = (swaps.taken * torch.arange(1, entries.shape[1], device=entries.device)).amax(dim=1)
-        last, order = last.sort()  # words of like number of substitutes together
-        entries, spots = entries[order], swaps.spots[order]
-        near, loose = (None if each is None else self._near(each, spots) for each in (coefficients, radii))
+        words, values = self.words, self.images.values
+        near, loose = (
+            None if each is None else self._near(each, swaps.spots[words.order]) for each in (coefficients, radii)
+        )
         assert near is not None
-        sorted_ = near.new_zeros(*swaps.taken.shape, coefficients.shape[1])
-        for start in range(0, len(order), WORDS_AT_ONCE):
-            part = slice(start, start + WORDS_AT_ONCE)
-            slots = int(last[part][-1])
-            moved = F.embedding(entries[part, 1 : slots + 1], self.images.values)
-            moved -= self.images.values.index_select(0, entries[part, 0]).unsqueeze(1)
-            found = torch.bmm(near[part], moved.transpose(1, 2))  # this way round it takes a third of the time
+        ordered = near.new_zeros(*swaps.taken.shape, coefficients.shape[1])
+        room = values.new_empty(WORDS_AT_ONCE * words.most, values.shape[1])  # getting memory anew would cost a third
+        for block in words.blocks:
+            count, choices = block.entries.shape
+            images = torch.index_select(values, 0, block.entries.flatten(), out=room[: count * choices])
+            moved = images.view(count, choices, -1)[:, 1:]
+            moved -= images.view(count, choices, -1)[:, :1]
+            part = slice(block.start, block.stop)  # the coefficients of all places of a word stand together
+            found = torch.bmm(near[part].view(count, -1, near.shape[2]), moved.transpose(1, 2))
             if loose is not None:
-                found -= torch.bmm(loose[part], moved.abs_().transpose(1, 2))
-            sorted_[part, :slots] = found.transpose(1, 2)
-        total = torch.empty_like(sorted_).index_copy_(0, order, sorted_)
+                found -= torch.bmm(loose[part].view(count, -1, near.shape[2]), moved.abs_().transpose(1, 2))
+            ordered[part, : choices - 1] = found.view(-1, near.shape[1], choices - 1).transpose(1, 2)
+        total = torch.empty_like(ordered).index_copy_(0, words.order, ordered)
         gains = total[swaps.taken]
         return gains if self.question.scale == 1.0 else gains.mul_(self.question.scale)
 
@@ -129,7 +124,7 @@ class Windows:
         swaps, offsets = self.question.swaps, torch.arange(self.size, device=window.device)
         place = window.unsqueeze(2) + offsets  # [texts, filters, size]
         texts = torch.arange(self.texts, device=window.device).view(-1, 1, 1)
-        entries = self.entries[texts, place]  # [texts, filters, size, slots]
+        entries = self.words.entries[texts, place]  # [texts, filters, size, slots]
         filters = torch.arange(self.filters, device=window.device).view(1, -1, 1, 1)
         values = self.images.values.view(-1).take(
             (entries * self.size + offsets.view(1, 1, -1, 1)) * self.filters + filters
@@ -179,10 +174,11 @@ class Windows:
 def window_boxes(model: TextCNN, question: Question, tables: WordTables) -> list[Windows]:
     """The windows of every width of `model`, which must be in float64."""
     placed = tables.place(model, question, least=max(model.config.kernel_sizes))
-    found = []
+    found, words = [], RepeatedWords(question, placed)
     for number, layer in enumerate(model.convolutions):
         assert isinstance(layer, nn.Conv1d)
         assert layer.bias is not None
         weight = layer.weight.permute(2, 0, 1).flatten(0, 1)
-        found.append(Windows(question, placed, placed.images(str(number), weight), layer.bias, layer.kernel_size[0]))
+        images = placed.images(str(number), weight)
+        found.append(Windows(question, placed, words, images, layer.bias, layer.kernel_size[0]))
     return found

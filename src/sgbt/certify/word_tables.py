@@ -27,7 +27,9 @@ class Images:
     """
 
     def __init__(self, words: WordList, weight: Tensor, bias: Tensor | None, scale: float) -> None:
-        self._words, self._weight, self._bias, self._scale = words, weight, bias, scale
+        self._weight, self._bias, self._scale = weight, bias, scale
+        # not the list itself, which has this table among its own: a ring of a gigabyte would outlive its use
+        self._embedding, self._codes, self._choices = words.embedding, words.codes, words.choices
         choices = words.choices
         varied = (choices != choices[:, :1]).any(dim=1)
         number = varied.cumsum(dim=0) - 1
@@ -49,10 +51,10 @@ class Images:
         return self
 
     def _fill(self, sets: Tensor) -> None:
-        choices = self._words.choices[sets]
+        choices = self._choices[sets]
         words = torch.unique(choices)
         words = words[~self._ready_words[words]]
-        vectors = self._words.embedding(self._words.codes[words])
+        vectors = self._embedding(self._codes[words])
         self.values[words] = F.linear(vectors, self._weight, self._bias)
         self._ready_words[words] = True
         varied = self.low[sets] != self.own[sets]

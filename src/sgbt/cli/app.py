@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from sgbt.cli.memory import keep_freed_memory
 from sgbt.cli.verbs import VERBS
 from sgbt.errors import SgbtError
 from sgbt.version import __version__
@@ -89,6 +90,7 @@ def main() -> None:
     that vanishes.
     """
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    keep_freed_memory()
     try:
         app(args=arguments, prog_name="sgbt")
     except (SgbtError, OSError) as problem:
