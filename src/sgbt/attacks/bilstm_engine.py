@@ -144,23 +144,21 @@ def read(texts: Sequence[Array], inputs: Array, recurrent: Sequence[Tensor], *, 
     # the last row stays zero: it is the state before anything was read
     states = torch.zeros(3 if mean else 2, plan.rows + 1, size, dtype=gates.dtype)
     hidden, cell, total = states[0], states[1], states[-1]
-    arrays = [state.numpy() for state in states]
+    arrays, gates_array = states.numpy(), gates.numpy()
     span = (0, 0)
     for words, now, (start, stop) in zip(plan.words, plan.spans, pairwise(plan.edges), strict=True):
         if start < stop:
-            born, parents = plan.born[start:stop], plan.parents[start:stop]
-            for array in arrays:
-                array[born] = array[parents]
+            arrays[:, plan.born[start:stop]] = arrays[:, plan.parents[start:stop]]
         if now != span:
             span = low, high = now
-            z, h, c = gates[low:high], hidden[low:high], cell[low:high]
             ways = [
                 (gates[first:last], hidden[first:last], weights)
                 for first, last, weights in zip((low, plan.middle), (plan.middle, high), recurrent, strict=True)
             ]
-            entry, forget, leave, value = z.split(size, dim=1)
-            z_array, h_array, c_array = z.numpy(), h.numpy(), c.numpy()
-            sum_of_states = total[low:high]
+            z_array, h_array, c_array = gates_array[low:high], arrays[0, low:high], arrays[1, low:high]
+            if fused is None:
+                entry, forget, leave, value = gates[low:high].split(size, dim=1)
+                h, c = hidden[low:high], cell[low:high]
         if fused is not None:
             for own, state, weights in ways:
                 torch.mm(state, weights, out=own)
@@ -176,7 +174,7 @@ def read(texts: Sequence[Array], inputs: Array, recurrent: Sequence[Tensor], *, 
             np.tanh(c_array, out=h_array)
             h.addcmul_(h, leave)
         if mean:
-            sum_of_states.add_(h)
+            total[low:high].add_(hidden[low:high])
     kept = total if mean else hidden
     found = torch.cat([kept[torch.from_numpy(rows)] for rows in plan.row_of], dim=1)
     if not mean:

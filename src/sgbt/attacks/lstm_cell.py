@@ -9,11 +9,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import llvmlite.binding as llvm
+import numba
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[np.float32]
+
+config: Any = numba.config
+features = llvm.get_host_cpu_features()
+if features.get("avx512f") and not config.CPU_FEATURES:  # else LLVM uses half of a vector, for half as long again
+    config.CPU_NAME = llvm.get_host_cpu_name()
+    config.CPU_FEATURES = f"{features.flatten()},-prefer-256-bit"
 
 A0, A1, A2, A3, A4, A5, A6 = (
     np.float32(coefficient)
@@ -35,8 +42,8 @@ FAR = np.float32(7.90531110763549805)
 """From here on tanh is 1 in float32."""
 HALF = np.float32(0.5)
 
-_compiled: Any = njit(inline="always", fastmath={"arcp", "contract"}, cache=True)
-_compiled_loop: Any = njit(fastmath={"arcp", "contract"}, error_model="numpy", nogil=True, cache=True)
+_compiled: Any = numba.njit(inline="always", fastmath={"arcp", "contract"}, cache=True)
+_compiled_loop: Any = numba.njit(fastmath={"arcp", "contract"}, error_model="numpy", nogil=True, cache=True)
 
 
 @_compiled
