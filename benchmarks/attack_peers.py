@@ -191,8 +191,8 @@ def measured(job: dict[str, Any]) -> dict[str, object]:
     attack = {"OpenAttack": openattack, "TextAttack": textattack}[job["framework"]](
         job["method"], classify, classifier.table
     )
-    np.random.seed(0)
-    torch.manual_seed(0)
+    np.random.seed(job["seed"])
+    torch.manual_seed(job["seed"])
     began = time.process_time()
     found = [attack(text) for text in texts]
     return {"seconds": (time.process_time() - began) / max(len(texts), 1), "found": found}

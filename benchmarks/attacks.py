@@ -73,7 +73,8 @@ def main() -> None:
     runs = {"cnn": arguments.cnn, "bilstm": arguments.bilstm}
     with tempfile.TemporaryDirectory() as scratch:
         reviews = sgbt.load_dataset("imdb").test
-        for kind, folder in runs.items():
+        for kind in arguments.kinds.split(","):
+            folder = runs[kind]
             folder = folder or trained(kind, Path(scratch) / kind)
             classifier = load_classifier(folder)
             texts = chosen(classifier, reviews, arguments.reviews)
@@ -83,7 +84,11 @@ def main() -> None:
             if arguments.peers:
                 environments = Path(arguments.environments or scratch)
                 for framework in arguments.frameworks.split(","):
-                    compare_peer(framework, classifier, Path(folder), texts[: arguments.peers], environments)
+                    peers = Peers(framework, Path(folder), environments)
+                    if arguments.seeds:
+                        compare_success(peers, classifier, texts[: arguments.peers], arguments.seeds)
+                    else:
+                        compare_peer(peers, classifier, texts[: arguments.peers], arguments.methods.split(","))
             if arguments.robust:
                 plan_robust(classifier, reviews, arguments.robust)
 
@@ -94,7 +99,10 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--plain", type=int, default=2, help="reviews that the plain way attacks as well")
     parser.add_argument("--peers", type=int, default=0, help="reviews that other frameworks attack as well")
     parser.add_argument("--frameworks", default=",".join(PEERS), help="which of them, separated by commas")
+    parser.add_argument("--methods", default=",".join(PEER_METHODS), help="attacks to compare with theirs")
     parser.add_argument("--environments", help="folder that keeps their environments for the next run")
+    parser.add_argument("--seeds", type=int, default=0, help="compare success alone, over so many seeds")
+    parser.add_argument("--kinds", default="cnn,bilstm", help="which models")
     parser.add_argument("--robust", type=int, default=0, help="reviews that are attacked as if they were robust")
     parser.add_argument("--cnn", help="folder of a trained TextCNN")
     parser.add_argument("--bilstm", help="folder of a trained BiLSTM")
@@ -127,11 +135,11 @@ def chosen(classifier: TextClassifier, reviews: sgbt.data.Split, count: int) -> 
 
 
 def ours(
-    model: object, classifier: TextClassifier, texts: list[str], method: str
+    model: object, classifier: TextClassifier, texts: list[str], method: str, seed: int = 0
 ) -> tuple[Measured, list[AttackResult]]:
     assert classifier.table is not None
     began = time.process_time()
-    results = attack(model, texts, classifier.table, method=method, labels=None)  # type: ignore[arg-type]
+    results = attack(model, texts, classifier.table, method=method, labels=None, seed=seed)  # type: ignore[arg-type]
     seconds = (time.process_time() - began) / max(len(texts), 1)
     return Measured(seconds, [row.perturbed if row.status == "success" else None for row in results]), results
 
@@ -156,25 +164,27 @@ def compare_engine(classifier: TextClassifier, texts: list[str], plain_texts: in
         )
 
 
-def compare_peer(
-    framework: str, classifier: TextClassifier, folder: Path, texts: list[str], environments: Path
-) -> None:
+def compare_success(peers: Peers, classifier: TextClassifier, texts: list[str], seeds: int) -> None:
+    """How many texts each breaks, seed by seed, with the attacks that draw."""
+    for method in PEER_METHODS[1:]:
+        broken = [ours(classifier, classifier, texts, method, seed)[0].broken for seed in range(seeds)]
+        theirs = [peers.attack(method, "plain", texts, seed) for seed in range(seeds)]
+        told = [each if isinstance(each, str) else each.broken for each in theirs]
+        print(f"{method:<22}of {len(texts)}, by seed: sgbt {broken}, {peers.framework} {told}", flush=True)
+
+
+def compare_peer(peers: Peers, classifier: TextClassifier, texts: list[str], methods: list[str]) -> None:
     """Another framework and sgbt in turns, on the same texts, weights and substitutes."""
-    try:
-        python = peer_environment(framework, environments)
-    except subprocess.CalledProcessError as problem:
-        reason = (problem.stderr or problem.stdout).decode(errors="replace").strip()[-300:]
-        print(f"{framework} cannot be installed here: {reason}")
-        return
+    framework = peers.framework
     titles = ("victim", "sgbt", "peer", "s/review", "peer s", "ratio", "same")
     widths = (8, 8, 8, 10, 9, 8, 7)
     header = "".join(f"{title:>{width}}" for title, width in zip(titles, widths, strict=True))
     print(f"{'against ' + framework:<22}{header}")
-    for method in PEER_METHODS:
+    for method in methods:
         ours(classifier, classifier, texts[:2], method)  # what is loaded at the first call is not the attack's time
         for victim in VICTIMS:
             before = ours(classifier, classifier, texts, method)[0]
-            peer = asked_of_peer(python, framework, method, victim, folder, texts)
+            peer = peers.attack(method, victim, texts)
             after = ours(classifier, classifier, texts, method)[0]
             if isinstance(peer, str):
                 print(f"{method}: {framework} failed: {peer}")
@@ -188,20 +198,31 @@ def compare_peer(
             )
 
 
-def asked_of_peer(
-    python: Path, framework: str, method: str, victim: str, folder: Path, texts: list[str]
-) -> Measured | str:
-    """What the other framework does, or why it did not."""
-    about = {"framework": framework, "method": method, "victim": victim, "folder": str(folder.resolve())}
-    with tempfile.TemporaryDirectory() as scratch:
-        job = Path(scratch) / "job.json"
-        job.write_text(json.dumps(about | {"texts": texts}), encoding="utf-8")
-        script = Path(__file__).with_name("attack_peers.py")
-        answer = subprocess.run([python, script, job], capture_output=True, env=peer_variables(), check=False)
-    if answer.returncode:
-        return answer.stderr.decode(errors="replace").strip()[-300:]
-    report = json.loads(answer.stdout.decode().strip().splitlines()[-1])
-    return Measured(report["seconds"], report["found"])
+@dataclass(frozen=True)
+class Peers:
+    """Another framework in an environment of its own, with the model of a folder."""
+
+    framework: str
+    folder: Path
+    environments: Path
+
+    def attack(self, method: str, victim: str, texts: list[str], seed: int = 0) -> Measured | str:
+        """What it does, or why it did not."""
+        try:
+            python = peer_environment(self.framework, self.environments)
+        except subprocess.CalledProcessError as problem:
+            reason = (problem.stderr or problem.stdout).decode(errors="replace").strip()[-300:]
+            return f"cannot be installed here: {reason}"
+        about = {"framework": self.framework, "method": method, "victim": victim, "folder": str(self.folder.resolve())}
+        with tempfile.TemporaryDirectory() as scratch:
+            job = Path(scratch) / "job.json"
+            job.write_text(json.dumps(about | {"texts": texts, "seed": seed}), encoding="utf-8")
+            script = Path(__file__).with_name("attack_peers.py")
+            answer = subprocess.run([python, script, job], capture_output=True, env=peer_variables(), check=False)
+        if answer.returncode:
+            return answer.stderr.decode(errors="replace").strip()[-300:]
+        report = json.loads(answer.stdout.decode().strip().splitlines()[-1])
+        return Measured(report["seconds"], report["found"])
 
 
 def peer_environment(framework: str, folder: Path) -> Path:
