@@ -63,7 +63,9 @@ class RepeatedWords:
         sets = self.placed.places[swaps.spots[:, 0], swaps.spots[:, 1]]
         _, word, occurrences = torch.unique(sets, return_inverse=True, return_counts=True)
         slots = torch.arange(1, swaps.taken.shape[1] + 1, device=sets.device)
-        last, times = (swaps.taken * slots).amax(dim=1), occurrences[word]
+        # places of one word may allow different slots, where those in between stand for the word itself
+        last = torch.zeros_like(occurrences).scatter_reduce(0, word, (swaps.taken * slots).amax(dim=1), "amax")[word]
+        times = occurrences[word]
         order = ((times * (len(slots) + 1) + last) * len(occurrences) + word).argsort()
         return order, times[order], last[order]
 
