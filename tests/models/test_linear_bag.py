@@ -124,8 +124,17 @@ def test_a_batch_that_is_too_large_is_done_in_pieces(monkeypatch):
     batch, mask = random_batch(generator, texts=7)
     labels = torch.randint(0, 2, (7,), generator=generator)
     whole = worst_case_logits(model, batch.ids, batch.allowed, mask, labels)
+    by_word = bag_worst_case.worst_by_word(model, batch.ids, batch.allowed, mask, labels)
     monkeypatch.setattr(bag_worst_case, "ENTRIES", 10)
     assert torch.equal(whole, worst_case_logits(model, batch.ids, batch.allowed, mask, labels))
+    sizes = []
+    monkeypatch.setattr(
+        bag_worst_case, "_runs", lambda *asked, own=bag_worst_case._runs: sizes.append(len(asked[1])) or own(*asked)
+    )
+    pieces = bag_worst_case.worst_by_word(model, batch.ids, batch.allowed, mask, labels)
+    assert torch.equal(by_word.fixed, pieces.fixed)
+    assert torch.equal(by_word.gains, pieces.gains)
+    assert max(sizes) < 7
 
 
 def test_padding_and_company_change_nothing():

@@ -33,16 +33,19 @@ def worst_margins(model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, 
     allowed = allowed & mask.unsqueeze(-1)
     ids = torch.where(allowed, ids, ids[..., :1]).masked_fill(~mask.unsqueeze(-1), PADDING)
     sets = CodeSets.of(model.codes[ids])
-    entries = int(sets.coupled.sum()) * sets.width**2 * max(sets.width, ids.shape[2]) * model.config.classes
-    if entries > ENTRIES and len(ids) > 1:
-        half = len(ids) // 2
-        pieces = ((part[:half], part[half:]) for part in (ids, allowed, mask, labels))
-        return torch.cat([worst_margins(model, *piece) for piece in zip(*pieces, strict=True)])
+    if sets.entries * model.config.classes > ENTRIES and len(ids) > 1:
+        return torch.cat([worst_margins(model, *half) for half in _halves(ids, allowed, mask, labels)])
     total = _free(model, ids, allowed & ~sets.coupled.unsqueeze(-1), sets, labels)
     if bool(sets.coupled.any()):
         total = total + _runs(model, ids, allowed, sets, mask, labels)
     bias = model.bias - model.bias[labels].unsqueeze(1)
     return total * scale(mask).to(total).unsqueeze(1) + bias
+
+
+def _halves(*parts: Tensor) -> list[tuple[Tensor, ...]]:
+    """The first half of the texts and the second."""
+    half = len(parts[0]) // 2
+    return [tuple(part[:half] for part in parts), tuple(part[half:] for part in parts)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,9 @@ def worst_by_word(model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, 
     allowed = allowed & mask.unsqueeze(-1)
     ids = torch.where(allowed, ids, ids[..., :1]).masked_fill(~mask.unsqueeze(-1), PADDING)
     sets = CodeSets.of(model.codes[ids])
+    if sets.entries * model.config.classes > ENTRIES and len(ids) > 1:
+        first, second = (worst_by_word(model, *half) for half in _halves(ids, allowed, mask, labels))
+        return WorstByWord(torch.cat([first.fixed, second.fixed]), torch.cat([first.gains, second.gains]))
     free = mask & ~sets.coupled
     before, after = (side.unsqueeze(-1).expand_as(ids) for side in neighbours(sets.codes[..., 0]))
     scores = model.score(ids, before, after) * free[..., None, None]
@@ -91,6 +97,11 @@ class CodeSets:
     def width(self) -> int:
         """The most codes that one position has."""
         return self.codes.shape[2]
+
+    @property
+    def entries(self) -> int:
+        """Numbers in the largest table of scores, for one class."""
+        return int(self.coupled.sum()) * self.width**2 * max(self.width, self.ranks.shape[2])
 
     @staticmethod
     def of(codes: Tensor) -> CodeSets:
