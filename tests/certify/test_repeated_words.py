@@ -44,3 +44,13 @@ def test_places_of_one_word_may_allow_different_slots(tier: str, pooling: str) -
         alone = question_of(ids[text : text + 1], allowed[text : text + 1])
         assert torch.allclose(found[text], margin_bounds(tier, model, alone)[0], rtol=0, atol=1e-12)
         assert found[text].min() <= exhaustive(model, alone, 0).worst + 1e-9
+
+
+def test_one_filter_and_several_rivals() -> None:
+    generator = torch.Generator().manual_seed(1)
+    words = WordEmbedding(torch.randn(5, 3, generator=generator, dtype=torch.float64))
+    model = in_float64(TextCNN(words, CNNConfig(classes=3, kernel_sizes=(2,), filters=1, pooling="mean")))
+    ids = torch.tensor([[[2, 3]] * 3])
+    question = question_of(ids, ids > 0)
+    for tier in ("gbm", "sgbt-taylor", "crown"):
+        assert margin_bounds(tier, model, question).min() <= exhaustive(model, question, 0).worst + 1e-12

@@ -151,7 +151,7 @@ class CNNReading:
             return self.peaks[number].slopes()
         windows = self.windows[number]
         low, high = slope_range(self.phi, windows.box.lower, windows.box.upper)
-        share = windows.real / (2 * windows.counts.unsqueeze(1))
+        share = windows.real.to(low.dtype) / (2 * windows.counts.unsqueeze(1))
         return (high + low) * share, (high - low) * share
 
     def second_order(self, relax: Relaxation) -> list[SeparableBound]:

@@ -100,7 +100,7 @@ class Peaks:
 
     def masked(self, values: Tensor) -> Tensor:
         """A copy with minus infinity where there is no window."""
-        return values + self.windows.absent
+        return values.masked_fill(~self.windows.real, -torch.inf)
 
     def below(self, window: Tensor, slope: Tensor) -> PeakLine:
         """The highest line of that slope below max_s phi(z_s), which is at least max(phi(z_t), phi(L)).

@@ -57,11 +57,6 @@ class Windows:
         return (torch.arange(self.count, device=self.counts.device) < self.counts).unsqueeze(-1)
 
     @cached_property
-    def absent(self) -> Tensor:
-        """Zero at windows that exist and minus infinity elsewhere, [texts, windows, 1]: to be added to values."""
-        return torch.zeros_like(self.real, dtype=self.bias.dtype).masked_fill_(~self.real, -torch.inf)
-
-    @cached_property
     def clean(self) -> Tensor:
         """The pre-activations of the texts themselves."""
         return self._summed(self.images.own)
@@ -107,9 +102,9 @@ class Windows:
             moved = images.view(count, choices, -1)[:, 1:]
             moved -= images.view(count, choices, -1)[:, :1]
             part = slice(block.start, block.stop)  # the coefficients of all places of a word stand together
-            found = torch.bmm(near[part].view(count, -1, near.shape[2]), moved.transpose(1, 2))
+            found = torch.bmm(near[part].reshape(count, -1, near.shape[2]), moved.transpose(1, 2))
             if loose is not None:
-                found -= torch.bmm(loose[part].view(count, -1, near.shape[2]), moved.abs_().transpose(1, 2))
+                found -= torch.bmm(loose[part].reshape(count, -1, near.shape[2]), moved.abs_().transpose(1, 2))
             ordered[part, : choices - 1] = found.view(-1, near.shape[1], choices - 1).transpose(1, 2)
         total = torch.empty_like(ordered).index_copy_(0, words.order, ordered)
         gains = total[swaps.taken]
