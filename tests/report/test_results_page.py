@@ -1,0 +1,98 @@
+"""The tables of docs/results.md are made from committed rows: here they are made again, and compared line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sgbt.evaluate import read_records
+from sgbt.report.methods import MethodRuns, methods_of, presets_in
+from sgbt.report.paired import comparisons
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+SETS = {
+    "counter_fitted": "counter-fitted neighbours",
+    "neighbours": "neighbours in GloVe",
+    "wordnet": "WordNet's synonyms",
+    "sememes": "words of the same sememes",
+}
+
+
+def methods(folder: str) -> list[MethodRuns]:
+    return methods_of(read_records(ROOT / "results" / folder / "records.jsonl"))
+
+
+def percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def under(method: MethodRuns, attack: str) -> str:
+    """The share of all texts, and in brackets that of the texts that were right."""
+    robust, aua = method.value("robust", attack), method.value("aua", attack)
+    return "-" if robust is None else f"{percent(robust)} ({percent(aua)})"
+
+
+def table_1() -> list[str]:
+    lines = []
+    for method in sorted(
+        methods("table1-small"), key=lambda method: (method.first.dataset, method.first.model != "cnn")
+    ):
+        run = method.first
+        cells = [run.dataset, run.model, method.label, str(len(method.records)), percent(method.value("clean"))]
+        cells += [percent(method.value("certified")), *(under(method, attack) for attack in presets_in([method]))]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def ablation() -> list[str]:
+    lines = []
+    for method in methods("ablation-small"):
+        within = [
+            sum(run.metrics["certified_by_budget"][str(words)] for run in method.records)
+            / sum(run.metrics["certified_total"] for run in method.records)
+            for words in (1, 3)
+        ]
+        figures = (method.value("clean"), *within, method.value("certified"), method.value("robust", "pwws"))
+        lines.append(f"| {method.label} | {len(method.records)} | {' | '.join(map(percent, figures))} |")
+    return lines
+
+
+def pairs() -> list[str]:
+    lines = []
+    for rival in ("gbm", "gbm-beta*"):
+        for found in comparisons(methods("ablation-small"), ("sgbt", rival)):
+            result = found.result
+            figures = f"{100 * result.difference:+.2f} | {result.only_first:,} | {result.only_second:,}"
+            lines.append(f"| {found.second.label} | {found.metric} | {figures} | {result.p_value:.2g} |")
+    return lines
+
+
+def hyperparameters() -> list[str]:
+    lines = []
+    for method in methods("hyperparameters-small"):
+        run = method.first
+        options = run.config["objective_options"]
+        figures = (method.value("clean"), method.value("certified"), method.value("robust", "pwws"))
+        start = f"| {run.dataset}, {run.model} | {options['beta']:g} | {options['gamma']:g} |"
+        lines.append(f"{start} {' | '.join(map(percent, figures))} |")
+    return lines
+
+
+def substitution_sets() -> list[str]:
+    lines = []
+    for method in methods("substitutions-small"):
+        run = method.first
+        figures = (method.value("certified"), *(method.value("robust", attack) for attack in sorted(run.attacks)))
+        against = SETS[str(run.substitutions["name"])]
+        lines.append(f"| {run.model}, {method.label} | {against} | {' | '.join(map(percent, figures))} |")
+    return lines
+
+
+@pytest.mark.parametrize("made", [table_1, ablation, pairs, hyperparameters, substitution_sets])
+def test_a_table_follows_from_rows(made: Callable[[], list[str]]) -> None:
+    lines = made()
+    assert len(lines) > 2
+    assert "\n".join(lines) in PAGE
