@@ -41,7 +41,7 @@ class RepeatedWords:
         slots = self.question.ids.shape[2]
         return F.embedding(self.placed.places, self.placed.words.choices[:, :slots])
 
-    @cached_property
+    @property
     def order(self) -> Tensor:
         """The numbers of the replaceable words (`Swaps.spots`) in that order."""
         return self._ordered[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import product
 from operator import add
 
@@ -41,6 +41,7 @@ class OtherReading:
     model: AnyModel
     question: Question
 
+    @cached_property
     def bounds(self) -> list[SeparableBound]:
         """The worst case word by word, exact within any budget for texts without ambiguous words, and as a whole.
 
@@ -139,4 +140,4 @@ def _menu(tier: str, reading: Reading) -> list[SeparableBound]:
         return CNN_TIERS[tier](reading)
     if isinstance(reading, BiLSTMReading):
         return BILSTM_TIERS[tier](reading)
-    return reading.bounds()
+    return reading.bounds

@@ -23,14 +23,14 @@ METHODS = (
     "ensemble",
 )
 GRIDS = (
-    "table1",
-    "table1-small",
-    "hyperparameters",
-    "hyperparameters-small",
     "ablation",
     "ablation-small",
-    "substitutions-small",
+    "hyperparameters",
+    "hyperparameters-small",
     "imdb-linear",
     "imdb-two-channel",
     "smoke",
+    "substitutions-small",
+    "table1",
+    "table1-small",
 )

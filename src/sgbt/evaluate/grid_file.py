@@ -21,24 +21,14 @@ from sgbt.training import OBJECTIVES
 from sgbt.training.config import TrainingConfig, with_options
 from sgbt.training.linear import bag_objective
 
-SHIPPED = (
-    "table1",
-    "table1-small",
-    "hyperparameters",
-    "hyperparameters-small",
-    "ablation",
-    "ablation-small",
-    "substitutions-small",
-    "imdb-linear",
-    "imdb-two-channel",
-    "smoke",
-)
+GRIDS = resources.files("sgbt.evaluate") / "grids"
+SHIPPED = tuple(sorted(file.name.removesuffix(".toml") for file in GRIDS.iterdir() if file.name.endswith(".toml")))
 
 
 def load_grid(name_or_path: str | Path) -> Grid:
     """The shipped grid of that name, or the grid in a TOML file."""
     if str(name_or_path) in SHIPPED:
-        text = (resources.files("sgbt.evaluate") / "grids" / f"{name_or_path}.toml").read_text(encoding="utf-8")
+        text = (GRIDS / f"{name_or_path}.toml").read_text(encoding="utf-8")
         return parse_grid(text, name=str(name_or_path), where=f"the grid {name_or_path}")
     path = Path(name_or_path).expanduser()
     if path.suffix != ".toml":
