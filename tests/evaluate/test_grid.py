@@ -12,6 +12,7 @@ from sgbt.evaluate.code_version import tree_of
 from sgbt.evaluate.grid import Grid, matches
 from sgbt.evaluate.grid_file import parse_grid
 from sgbt.evaluate.materials import Materials, sample_rows
+from sgbt.evaluate.toy import toy_dataset
 from sgbt.evaluate.unit import units_of
 
 SMALL = """
@@ -43,6 +44,23 @@ def test_a_grid_is_the_product_of_its_axes() -> None:
         "toy/cnn/sgbt-beta0.1-gamma0.3/0",
         "toy/cnn/sgbt-beta0.2-gamma0.3/0",
     ]
+
+
+def test_options_of_an_objective_hold_where_a_method_does_not_say_otherwise() -> None:
+    cells = parsed(SMALL + "\n[objectives.sgbt]\nbeta = 9.0\nnormalisation = 'raw'").cells()
+    assert [dict(cell.objective_options) for cell in cells] == [
+        {},
+        {"beta": 0.1, "gamma": 0.3, "normalisation": "raw"},
+        {"beta": 0.2, "gamma": 0.3, "normalisation": "raw"},
+    ]
+
+
+def test_a_grid_on_dev_never_reads_test() -> None:
+    (source,) = parsed('split = "dev"\n' + SMALL).datasets
+    on_dev, whole = Materials().dataset(source), toy_dataset("toy")
+    assert on_dev.test.texts == on_dev.dev.texts == whole.dev.texts
+    assert not set(on_dev.test.texts) & set(whole.test.texts)
+    assert on_dev.train.texts == whole.train.texts
 
 
 def test_rules_change_what_they_match_and_nothing_else() -> None:
@@ -103,6 +121,9 @@ def test_table1_is_the_papers_table() -> None:
         (SMALL + '\n[[methods]]\nobjective = "gbm"', "'gbm' twice"),
         (SMALL.replace("sample = 5", 'keep = ["nothing/*"]'), "wanted a cell"),
         ('tiers = ["best"]\n' + SMALL, "tiers among"),
+        ('split = "train"\n' + SMALL, "wanted dev or test, got 'train'"),
+        (SMALL + "\n[objectives.gbn]\nbeta = 1.0", "objectives among standard"),
+        (SMALL + "\n[objectives.gbm]\ndelta = 1.0", "'delta'"),
     ],
 )
 def test_what_is_wrong_is_named_before_anything_runs(text: str, told: str) -> None:
@@ -139,6 +160,8 @@ def keys(text: str) -> list[str]:
         (("sample = 5", "sample = 5\nmax_queries = 9"), 3),
         (("sample = 5", 'sample = 5\ntiers = ["ibp"]'), 4),
         (("sample = 5", "sample = 5\nseeds = [1]"), 0),
+        (("sample = 5", 'sample = 5\nsplit = "dev"'), 0),
+        (("sample = 5", 'sample = 5\nsplit = "test"'), 5),  # what is the default anyway
         (("epochs = 1", "epochs = 1\n[attack_options.genetic]\npopulation = 4"), 4),
         (("filters = 4", "filters = 4\ndropout = 0.5"), 5),  # what is the default anyway
     ],

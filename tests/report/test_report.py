@@ -106,6 +106,14 @@ def test_a_figure_shows_interval_and_denominator(whole: Report) -> None:
     assert shown in whole.text(".md")
 
 
+def test_a_report_says_what_was_measured_on_dev() -> None:
+    on_test = record(label="gbm")
+    on_dev = replace(record(label="sgbt"), config=record().config | {"split": "dev"})
+    assert "dev" not in report_of_records([on_test]).document.note
+    assert "All measured on dev, not on test." in report_of_records([on_dev]).document.note
+    assert " 1 measured on dev, not on test." in report_of_records([on_test, on_dev]).document.note
+
+
 def test_several_seeds_are_a_mean_with_its_spread(whole: Report) -> None:
     shares = [record("imdb", "cnn", "ibp", seed).share("clean") for seed in (0, 1)]
     values = [100 * share.value for share in shares if share]

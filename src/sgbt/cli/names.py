@@ -29,6 +29,7 @@ GRIDS = (
     "hyperparameters-small",
     "imdb-linear",
     "imdb-two-channel",
+    "recipes-small",
     "smoke",
     "substitutions-small",
     "table1",

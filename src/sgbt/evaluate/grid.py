@@ -10,13 +10,15 @@ from typing import Any
 from sgbt.errors import EvaluationError
 
 Options = Mapping[str, Any]
+DEV, TEST = "dev", "test"
 
 
 @dataclass(frozen=True)
 class DataSource:
     """A dataset by its name in `load_dataset`, or a file with its columns.
 
-    `train` and `test` limit how many texts are used, drawn at random.
+    `train` and `test` limit how many texts are used, drawn at random. `split` says whether test is measured or, while
+    recipes are still being chosen, dev, so that the test texts stay unread.
     """
 
     source: str
@@ -25,6 +27,7 @@ class DataSource:
     label: str | None = None
     train: int | None = None
     test: int | None = None
+    split: str = TEST
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,8 @@ class Rule:
 class Cell:
     """One model to train, and what to measure of it. All options are those that differ from the defaults.
 
-    `attacks` work on `sample` texts drawn at random from test, `certify` limits the texts to certify to so many drawn
-    in the same way (None: the whole test set; 0: none).
+    `attacks` work on `sample` texts drawn at random from those to measure, `certify` limits the texts to certify to so
+    many drawn in the same way (None: all of them; 0: none).
     """
 
     dataset: DataSource
@@ -93,6 +96,8 @@ class Grid:
     models: Mapping[str, Options]
     methods: tuple[Method, ...]
     seeds: tuple[int, ...]
+    objectives: Mapping[str, Options] = field(default_factory=dict)
+    """Options of objectives, by their names, for all methods that do not say otherwise."""
     vectors: str = "glove"
     substitutions: str = "counter_fitted"
     against: tuple[str, ...] = ()
@@ -138,7 +143,7 @@ class Grid:
             seed=seed,
             training={**self.training, **method.training},
             model_options={**self.models[model], **method.model},
-            objective_options=dict(method.options),
+            objective_options={**self.objectives.get(method.objective, {}), **method.options},
             vectors=self.vectors,
             substitutions=self.substitutions,
             against=self.against or (self.substitutions,),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Collection
 from importlib import resources
 from itertools import product
 from pathlib import Path
@@ -14,7 +15,7 @@ from sgbt.attacks.methods import full_name
 from sgbt.certify import DEFAULT_TIERS
 from sgbt.certify.tiers import check_tiers
 from sgbt.errors import EvaluationError, SgbtError
-from sgbt.evaluate.grid import DataSource, Grid, Method, Rule
+from sgbt.evaluate.grid import DEV, TEST, DataSource, Grid, Method, Rule
 from sgbt.evaluate.table_reader import TableReader
 from sgbt.models import MODELS, Bag
 from sgbt.training import OBJECTIVES
@@ -53,13 +54,15 @@ def parse_grid(text: str, *, name: str, where: str, beside: Path | None = None) 
     except tomllib.TOMLDecodeError as problem:
         raise EvaluationError(wanted="a TOML file", got=str(problem), where=where) from problem
     reader = TableReader(tables, where)
+    split = _split(reader)
     grid = Grid(
         name=name,
         title=reader.text("title", name),
-        datasets=tuple(_dataset(each, beside) for each in reader.tables("datasets")),
+        datasets=tuple(_dataset(each, beside, split) for each in reader.tables("datasets")),
         models=_models(reader),
         methods=tuple(method for each in reader.tables("methods") for method in _methods(each)),
         seeds=tuple(reader.numbers("seeds", (0,))),
+        objectives=_named_options(reader, "objectives", OBJECTIVES),
         vectors=_located(reader.text("vectors", "glove"), beside),
         substitutions=_located(reader.text("substitutions", "counter_fitted"), beside),
         against=tuple(_located(each, beside) for each in reader.texts("against", None) or ()),
@@ -80,7 +83,14 @@ def parse_grid(text: str, *, name: str, where: str, beside: Path | None = None) 
     return grid
 
 
-def _dataset(reader: TableReader, beside: Path | None) -> DataSource:
+def _split(reader: TableReader) -> str:
+    split = reader.text("split", TEST)
+    if split not in (DEV, TEST):
+        raise EvaluationError(wanted=f"{DEV} or {TEST}", got=repr(split), where=f"{reader.where}, split")
+    return split
+
+
+def _dataset(reader: TableReader, beside: Path | None, split: str) -> DataSource:
     source = reader.text("source")
     found = DataSource(
         source=_located(source, beside),
@@ -89,6 +99,7 @@ def _dataset(reader: TableReader, beside: Path | None) -> DataSource:
         label=reader.maybe_text("label"),
         train=reader.maybe_number("train", least=1),
         test=reader.maybe_number("test", least=1),
+        split=split,
     )
     reader.finish()
     _plain_name(found.name, reader.where)
@@ -96,17 +107,23 @@ def _dataset(reader: TableReader, beside: Path | None) -> DataSource:
 
 
 def _models(reader: TableReader) -> dict[str, dict[str, Any]]:
-    models = reader.table("models")
-    for kind, options in models.items():
-        if kind not in MODELS or not isinstance(options, dict):
-            raise EvaluationError(
-                wanted=f"models among {', '.join(MODELS)}, each a table of options",
-                got=repr(kind),
-                where=f"{reader.where}, models",
-            )
+    models = _named_options(reader, "models", MODELS)
     if not models:
         raise EvaluationError(wanted="one model or more", got="none", where=f"{reader.where}, models")
     return models
+
+
+def _named_options(reader: TableReader, what: str, known: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Tables of options, each under one of the known names."""
+    found = reader.table(what)
+    for name, options in found.items():
+        if name not in known or not isinstance(options, dict):
+            raise EvaluationError(
+                wanted=f"{what} among {', '.join(known)}, each a table of options",
+                got=repr(name),
+                where=f"{reader.where}, {what}",
+            )
+    return found
 
 
 def _methods(reader: TableReader) -> list[Method]:

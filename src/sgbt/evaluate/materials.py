@@ -13,7 +13,7 @@ import numpy as np
 from sgbt.data import TextDataset, load_dataset
 from sgbt.embeddings import EmbeddingTable, load_embeddings
 from sgbt.errors import EvaluationError
-from sgbt.evaluate.grid import DataSource
+from sgbt.evaluate.grid import DEV, DataSource
 from sgbt.evaluate.toy import CLASSES, toy_dataset, toy_table, toy_vectors
 from sgbt.lexicon import SubstitutionTable
 from sgbt.lexicon.named import table_named
@@ -30,7 +30,7 @@ class Materials:
     _kept: dict[tuple[str, object], object] = field(default_factory=dict, repr=False)
 
     def dataset(self, source: DataSource) -> TextDataset:
-        """The dataset, cut to the texts that the grid asks for."""
+        """The dataset, cut to the texts that the grid asks for; where dev is measured, dev stands for test too."""
         return self._once("dataset", source, lambda: self._dataset(source))
 
     def dataset_hash(self, source: DataSource) -> str:
@@ -54,9 +54,10 @@ class Materials:
             whole = toy_dataset(source.source)
         else:
             whole = load_dataset(source.source, text=source.text, label=source.label, data_home=self.data_home)
+        measured = whole.dev if source.split == DEV else whole.test
         train, test = (
             split if (rows := sample_rows(len(split), size, seed=0)) is None else split.take(rows)
-            for split, size in ((whole.train, source.train), (whole.test, source.test))
+            for split, size in ((whole.train, source.train), (measured, source.test))
         )
         return TextDataset(source.name, whole.label_names, train, whole.dev, test, whole.duplicates)
 

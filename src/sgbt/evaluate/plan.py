@@ -90,7 +90,7 @@ def _runs(grid: Grid, cell: Cell, materials: Materials, given: str) -> list[Plan
     config |= {"vectors": Path(cell.vectors).name, "tiers": list(cell.tiers), "certify": cell.certify}
     config |= {"attack_options": {name: dict(options) for name, options in cell.attack_options.items()}}
     config |= {"sample": cell.sample, "sample_seed": cell.sample_seed, "max_queries": cell.max_queries}
-    config |= {"trained_for": Path(cell.substitutions).name}
+    config |= {"trained_for": Path(cell.substitutions).name, "split": cell.dataset.split}
     runs = []
     for against in cell.against:
         table = materials.table(against, cell.vectors)
