@@ -112,7 +112,8 @@ def _about(records: Sequence[RunRecord]) -> str:
     measured = f" {'All' if on_dev == len(records) else on_dev} measured on dev, not on test." if on_dev else ""
     return (
         f"{len(records)} runs of sgbt{f' at {commits}' if commits else ''}.{measured} With every row goes the "
-        "command that makes its figures; sgbt report makes this report again, bit for bit, from the rows of the benchmark."
+        "command that makes its figures; sgbt report makes this report again, bit for bit, from the rows of the "
+        "benchmark."
     )
 
 
