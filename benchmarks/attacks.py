@@ -1,6 +1,6 @@
 """What the query engine saves: each attack against the plain way, and against OpenAttack and TextAttack, in one run.
 
-Run: python benchmarks/attacks.py [--reviews 10] [--peers 0] [--robust 0] [--cnn FOLDER] [--bilstm FOLDER]
+Run: python benchmarks/attacks.py [--reviews 10] [--peers 0] [--robust 0] [--cnn FOLDER] [--bilstm FOLDER] [--out FILE]
 
 One thread, one victim, the same substitutes, correctly classified IMDB reviews of about 200 words. Seconds are seconds
 of processor time, so other work on the machine changes less. Without folders of trained models, small ones are
@@ -32,6 +32,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from _rows import write_rows
 
 import sgbt
 from sgbt.attacks import AttackResult, attack, scorer
@@ -71,6 +72,7 @@ def main() -> None:
     arguments = parsed()
     torch.set_num_threads(1)
     runs = {"cnn": arguments.cnn, "bilstm": arguments.bilstm}
+    rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as scratch:
         reviews = sgbt.load_dataset("imdb").test
         for kind in arguments.kinds.split(","):
@@ -79,18 +81,22 @@ def main() -> None:
             classifier = load_classifier(folder)
             texts = chosen(classifier, reviews, arguments.reviews)
             print(f"\n{kind}: {len(texts)} correctly classified reviews of {WORDS.start} to {WORDS.stop - 1} words")
+            found: list[dict[str, object]] = []
             if arguments.plain:
-                compare_engine(classifier, texts, arguments.plain)
+                found += compare_engine(classifier, texts, arguments.plain)
             if arguments.peers:
                 environments = Path(arguments.environments or scratch)
                 for framework in arguments.frameworks.split(","):
                     peers = Peers(framework, Path(folder), environments)
                     if arguments.seeds:
-                        compare_success(peers, classifier, texts[: arguments.peers], arguments.seeds)
+                        found += compare_success(peers, classifier, texts[: arguments.peers], arguments.seeds)
                     else:
-                        compare_peer(peers, classifier, texts[: arguments.peers], arguments.methods.split(","))
+                        found += compare_peer(peers, classifier, texts[: arguments.peers], arguments.methods.split(","))
             if arguments.robust:
-                plan_robust(classifier, reviews, arguments.robust)
+                found += plan_robust(classifier, reviews, arguments.robust)
+            rows += [{"model": kind, **row} for row in found]
+    if arguments.out:
+        write_rows(arguments.out, rows)
 
 
 def parsed() -> argparse.Namespace:
@@ -106,6 +112,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--robust", type=int, default=0, help="reviews that are attacked as if they were robust")
     parser.add_argument("--cnn", help="folder of a trained TextCNN")
     parser.add_argument("--bilstm", help="folder of a trained BiLSTM")
+    parser.add_argument("--out", type=Path, help="JSON lines of what is measured")
     return parser.parse_args()
 
 
@@ -144,16 +151,17 @@ def ours(
     return Measured(seconds, [row.perturbed if row.status == "success" else None for row in results]), results
 
 
-def compare_engine(classifier: TextClassifier, texts: list[str], plain_texts: int) -> None:
+def compare_engine(classifier: TextClassifier, texts: list[str], plain_texts: int) -> list[dict[str, object]]:
     """The same attack through the engine and through the classifier's own predict, with equal batches and a cache."""
 
     def plainly(asked: list[str]) -> np.ndarray:
         return classifier.predict(asked).probabilities
 
     print(f"{'attack':<22}{'broken':>8}{'queries':>10}{'s/review':>10}{'plain s/review':>16}{'ratio':>8}{'same':>7}")
+    rows: list[dict[str, object]] = []
     for method in ENGINE_METHODS:
-        fast, rows = ours(classifier, classifier, texts, method)
-        queries = np.mean([row.queries for row in rows])
+        fast, results = ours(classifier, classifier, texts, method)
+        queries = float(np.mean([result.queries for result in results]))
         part = ours(classifier, classifier, texts[:plain_texts], method)[0]
         slow = ours(plainly, classifier, texts[:plain_texts], method)[0]
         same = sum(a == b for a, b in zip(part.found, slow.found, strict=True))
@@ -162,24 +170,34 @@ def compare_engine(classifier: TextClassifier, texts: list[str], plain_texts: in
             f"{slow.seconds / part.seconds:>7.0f}x{same:>4}/{plain_texts}",
             flush=True,
         )
+        row = {"against": "the plain way", "method": method, "texts": plain_texts, "queries": queries, "same": same}
+        rows.append(row | {"seconds": part.seconds, "their_seconds": slow.seconds})
+    return rows
 
 
-def compare_success(peers: Peers, classifier: TextClassifier, texts: list[str], seeds: int) -> None:
+def compare_success(peers: Peers, classifier: TextClassifier, texts: list[str], seeds: int) -> list[dict[str, object]]:
     """How many texts each breaks, seed by seed, with the attacks that draw."""
+    rows: list[dict[str, object]] = []
     for method in PEER_METHODS[1:]:
         broken = [ours(classifier, classifier, texts, method, seed)[0].broken for seed in range(seeds)]
         theirs = [peers.attack(method, "plain", texts, seed) for seed in range(seeds)]
         told = [each if isinstance(each, str) else each.broken for each in theirs]
         print(f"{method:<22}of {len(texts)}, by seed: sgbt {broken}, {peers.framework} {told}", flush=True)
+        row = {"against": peers.framework, "method": method, "texts": len(texts)}
+        rows.append(row | {"broken_by_seed": broken, "their_broken_by_seed": told})
+    return rows
 
 
-def compare_peer(peers: Peers, classifier: TextClassifier, texts: list[str], methods: list[str]) -> None:
+def compare_peer(
+    peers: Peers, classifier: TextClassifier, texts: list[str], methods: list[str]
+) -> list[dict[str, object]]:
     """Another framework and sgbt in turns, on the same texts, weights and substitutes."""
     framework = peers.framework
     titles = ("victim", "sgbt", "peer", "s/review", "peer s", "ratio", "same")
     widths = (8, 8, 8, 10, 9, 8, 7)
     header = "".join(f"{title:>{width}}" for title, width in zip(titles, widths, strict=True))
     print(f"{'against ' + framework:<22}{header}")
+    rows: list[dict[str, object]] = []
     for method in methods:
         ours(classifier, classifier, texts[:2], method)  # what is loaded at the first call is not the attack's time
         for victim in VICTIMS:
@@ -196,6 +214,10 @@ def compare_peer(peers: Peers, classifier: TextClassifier, texts: list[str], met
                 f"{seconds:>10.3f}{peer.seconds:>9.2f}{peer.seconds / seconds:>7.0f}x{same:>4}/{len(texts)}",
                 flush=True,
             )
+            row = {"against": framework, "victim": victim, "method": method, "texts": len(texts), "same": same}
+            row |= {"broken": before.broken, "their_broken": peer.broken}
+            rows.append(row | {"seconds": seconds, "their_seconds": peer.seconds})
+    return rows
 
 
 @dataclass(frozen=True)
@@ -251,21 +273,25 @@ def peer_variables() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": source, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 
 
-def plan_robust(classifier: TextClassifier, reviews: sgbt.data.Split, count: int) -> None:
+def plan_robust(classifier: TextClassifier, reviews: sgbt.data.Split, count: int) -> list[dict[str, object]]:
     """Attack reviews of any length so that no attack ends early, and work out the time for 1,000."""
     step = len(reviews) // count
     texts = [reviews[place].text for place in range(0, step * count, step)]
     assert classifier.table is not None
+    rows: list[dict[str, object]] = []
     for name, methods in ROBUST_METHODS.items():
         total = 0.0
         for method in methods:
             with never_broken():
-                measured, rows = ours(classifier, classifier, texts, method)
+                measured, results = ours(classifier, classifier, texts, method)
             assert measured.broken == 0
             total += measured.seconds
-            queries = np.mean([row.queries for row in rows])
+            queries = float(np.mean([result.queries for result in results]))
+            row = {"robust": name, "method": method, "texts": len(texts)}
+            rows.append(row | {"queries": queries, "seconds": measured.seconds})
             print(f"robust, {method:<22}{queries:>10,.0f} queries{measured.seconds:>10.3f} s/review", flush=True)
         print(f"robust, {name}: {total:.2f} s/review, so 1,000 on two cores in {1000 * total / 2 / 60:.1f} minutes")
+    return rows
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import torch
+from _rows import write_rows
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
@@ -158,10 +159,10 @@ def growth_of_cost(quick: bool, *, budget: float) -> dict[str, list[tuple[int, f
         add("LSTM, d (d0 = 300)", size, lambda build=build: both_totals(build()))
     for size in (75 * 2**n for n in range(steps)):
         _, build = conv_bounds(size, 128, 512)
-        add("CNN, d0 (N = 512, 3 x 128)", size, lambda build=build: both_conv_totals(build()))
+        add("CNN, d0 (N = 512)", size, lambda build=build: both_conv_totals(build()))
     for size in (128 * 2**n for n in range(steps)):
         _, build = conv_bounds(300, 128, size)
-        add("CNN, N (d0 = 300, 3 x 128)", size, lambda build=build: both_conv_totals(build()))
+        add("CNN, N (d0 = 300)", size, lambda build=build: both_conv_totals(build()))
     return curves
 
 
@@ -200,7 +201,8 @@ def plot(curves: dict[str, list[tuple[int, float]]], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer repetitions")
-    parser.add_argument("--out", type=Path, default=Path(".benchmarks/bounds.png"), help="where the plot goes")
+    parser.add_argument("--plot", type=Path, default=Path(".benchmarks/bounds.png"), help="where the plot goes")
+    parser.add_argument("--out", type=Path, help="JSON lines of what is measured")
     parser.add_argument("--threads", type=int, default=1, help="one, unless the machine is yours alone")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -221,8 +223,16 @@ def main() -> None:
 
     curves = growth_of_cost(quick, budget=budget / 4)
     console.print(curve_table(curves))
-    plot(curves, arguments.out)
-    console.print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; plot in {arguments.out}")
+    plot(curves, arguments.plot)
+    console.print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; plot in {arguments.plot}")
+    if arguments.out:
+        compared = [
+            {"layer": layer, "way": each.name, "milliseconds": 1e3 * each.seconds, "ratio": each.seconds / base.seconds}
+            for layer, timings in (("LSTM", lstm), ("CNN", cnn))
+            for base in timings[:1]
+            for each in timings
+        ]
+        write_rows(arguments.out, [*compared, *({"grows": name, "points": found} for name, found in curves.items())])
 
 
 if __name__ == "__main__":

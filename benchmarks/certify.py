@@ -1,7 +1,7 @@
 """What each tier certifies and costs: fractions and milliseconds per tier, speed of a whole test set, and budgets.
 
     python benchmarks/certify.py                          runs trained here on 10,000 reviews: half an hour, kept
-    python benchmarks/certify.py runs/a runs/b --texts 1000 --whole --threads 2 --out results     trained runs
+    python benchmarks/certify.py runs/a runs/b --texts 1000 --whole --threads 2 --out rows.jsonl     trained runs
 
 Every tier is tried on every text, at the real substitution set and with substitutes drawn to 0.3 and 0.1 of their
 distance; "any" is what a user gets, who stops at the first tier that certifies. Fractions are of the texts that the
@@ -11,7 +11,6 @@ model classifies correctly. Milliseconds are of processor time on one core: medi
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import time
 from dataclasses import asdict, replace
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from _rows import write_rows
 
 import sgbt
 from sgbt.certify import DEFAULT_TIERS, Question, certify, in_float64, rounding_slack
@@ -53,7 +53,7 @@ def main() -> None:
     )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--trained", type=Path, default=Path("runs/certify"), help="where the runs made here are kept")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, help="JSON lines of what is measured; the plot of budgets goes beside them")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     keep_freed_memory()  # as the command does
@@ -72,11 +72,12 @@ def main() -> None:
             print(f"{Path(run).name}: certified share of all texts by budget: {shown(curve)}", flush=True)
         if options.whole and isinstance(classifier.model, TextCNN):
             rows += [whole(classifier, Path(run).name, reviews.test), all_tiers(classifier, Path(run).name, some)]
-    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"peak memory {peak:.2f} GB")
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "certify.json").write_text(json.dumps(rows, indent=1))
-        plot(rows, options.out / "budgets.png")
+        write_rows(options.out, [*rows, {"peak_gigabytes": peak}])
+        if not options.no_budgets:
+            plot(rows, options.out.with_suffix(".png"))
 
 
 @torch.no_grad()
@@ -194,7 +195,7 @@ def all_tiers(classifier: TextClassifier, name: str, texts: Split) -> dict[str, 
         f"{name}: all tiers on {len(texts):,} texts, median of five times: {middle / len(texts):.2f} ms each, "
         f"{middle / len(right):.2f} for each of {len(right):,} correct ones ({alone:.1f} of one core in the tiers)"
     )
-    return {"run": name, "wall_seconds": times, "correct": len(right), "mean_milliseconds": alone}
+    return {"run": name, "texts": len(texts), "wall_seconds": times, "correct": len(right), "mean_milliseconds": alone}
 
 
 def trained_runs(reviews: sgbt.TextDataset, folder: Path) -> list[Path]:

@@ -1,9 +1,10 @@
 """What training costs, as ratios within one run: steps of every objective against a standard step, and what makes
 steps cheap.
 
-Run: python benchmarks/training.py [--quick]. Needs IMDB and GloVe (300 numbers a word) and, for the objectives that
-take substitutions, the counter-fitted table. The ways that are compared take turns, step by step, on the same batches,
-and medians of processor time (one thread) are reported: what else the machine does meets all of them alike.
+Run: python benchmarks/training.py [--quick] [--out FILE]. Needs IMDB and GloVe (300 numbers a word) and, for the
+objectives that take substitutions, the counter-fitted table. The ways that are compared take turns, step by step, on
+the same batches, and medians of processor time (one thread) are reported: what else the machine does meets all of
+them alike.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import torch
+from _rows import write_rows
 
 from sgbt.data import load_dataset
 from sgbt.embeddings import load_embeddings
@@ -63,12 +66,17 @@ def compared(ways: dict[str, Callable[[Step], None]], steps: list[Step], rounds:
     return seconds
 
 
-def told(title: str, seconds: dict[str, list[float]], base: str) -> None:
-    """One line for each way: its median time, and the median of its ratio to the base on the same step."""
-    print(title)
+def told(model: str, title: str, seconds: dict[str, list[float]], base: str) -> list[dict[str, object]]:
+    """For each way its median time, and the median of its ratio to the base on the same step; printed and returned."""
+    print(f"{model}, {title}:")
+    rows: list[dict[str, object]] = []
     for name, own in seconds.items():
         ratio = statistics.median(one / other for one, other in zip(own, seconds[base], strict=True))
-        print(f"  {name:<28}{statistics.median(own) * 1e3:9.1f} ms   {ratio:6.3f} x {base}")
+        milliseconds = statistics.median(own) * 1e3
+        print(f"  {name:<28}{milliseconds:9.1f} ms   {ratio:6.3f} x {base}", flush=True)
+        row = {"model": model, "title": title, "way": name, "against": base, "ratio": ratio}
+        rows.append(row | {"milliseconds": milliseconds, "mean_milliseconds": statistics.mean(own) * 1e3})
+    return rows
 
 
 def padded(step: Step, longest: int) -> Step:
@@ -91,7 +99,9 @@ def spread(steps: Iterator[Step], count: int) -> list[Step]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer batches and rounds: about two minutes")
-    quick = parser.parse_args().quick
+    parser.add_argument("--out", type=Path, help="JSON lines of what is measured")
+    arguments = parser.parse_args()
+    quick = arguments.quick
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     torch.manual_seed(0)
@@ -119,23 +129,26 @@ def main() -> None:
         return made.train()
 
     rounds = 3 if quick else 8
+    rows: list[dict[str, object]] = []
     for kind in (TextCNN, BiLSTM):
         for group, turns in (
             ((Standard(), GBM(), SGBT()), 3 * rounds),
             ((Standard(), IBP(ramp_epochs=0), Certified(ramp_epochs=0), ATFL(), ASCC()), 1 if quick else 2),
         ):
-            some = steps if len(group) == 3 else steps[: 2 if quick else 4]
+            some = steps[:2] if quick and len(group) > 3 else steps
             ways = {objective.name: Stepper(model(kind), objective, steps[0]) for objective in group}
-            told(f"{kind.__name__}, one step:", compared(ways, some, turns), "standard")
+            rows += told(kind.__name__, "one step", compared(ways, some, turns), "standard")
     for kind in (TextCNN, BiLSTM):
         stepper = Stepper(model(kind), Standard(), steps[0])
         ways = {"buckets": stepper, f"padded to {LONGEST}": lambda step, take=stepper: take(padded(step, LONGEST))}
-        told(f"{kind.__name__}, texts of like length together:", compared(ways, steps, rounds), "buckets")
-    distinct(model(TextCNN), steps, rounds)
-    denormal(model(BiLSTM), steps, 1 if quick else 2)
+        rows += told(kind.__name__, "texts of like length together", compared(ways, steps, rounds), "buckets")
+    rows += distinct(model(TextCNN), steps, rounds)
+    rows += denormal(model(BiLSTM), steps, 1 if quick else 2)
+    if arguments.out:
+        write_rows(arguments.out, ({**row, "texts": BATCH} for row in rows))
 
 
-def distinct(network: TextCNN | BiLSTM, steps: list[Step], rounds: int) -> None:
+def distinct(network: TextCNN | BiLSTM, steps: list[Step], rounds: int) -> list[dict[str, object]]:
     """Each distinct word projected once, against nn.Conv1d over every position: forward and backward."""
 
     def projected(step: Step) -> None:
@@ -145,10 +158,10 @@ def distinct(network: TextCNN | BiLSTM, steps: list[Step], rounds: int) -> None:
         network.from_vectors(network.embedding(step.ids), step.mask).sum().backward()
 
     ways = {"distinct words": projected, "nn.Conv1d": convolved}
-    told("TextCNN, the convolution itself:", compared(ways, steps, rounds), "distinct words")
+    return told("TextCNN", "the convolution itself", compared(ways, steps, rounds), "distinct words")
 
 
-def denormal(network: TextCNN | BiLSTM, steps: list[Step], rounds: int) -> None:
+def denormal(network: TextCNN | BiLSTM, steps: list[Step], rounds: int) -> list[dict[str, object]]:
     """Numbers below 1e-38 read as zero or computed with: gradients of long texts fade into them."""
     stepper = Stepper(network, Standard(), steps[0])
 
@@ -157,7 +170,8 @@ def denormal(network: TextCNN | BiLSTM, steps: list[Step], rounds: int) -> None:
         stepper(step)
         torch.set_flush_denormal(True)
 
-    told("BiLSTM, numbers below 1e-38:", compared({"flushed": stepper, "kept": kept}, steps, rounds), "flushed")
+    ways = {"flushed": stepper, "kept": kept}
+    return told("BiLSTM", "numbers below 1e-38", compared(ways, steps, rounds), "flushed")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,34 @@
+"""What a benchmark measured, as JSON lines: documents show no figure that is not in such a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import torch
+
+from sgbt.evaluate.commit import current_commit
+from sgbt.files import atomic_write
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
+    """The rows of one run in place of an earlier run's, each with what made it; all or nothing."""
+    made = {
+        "command": command(sys.argv),
+        "commit": current_commit(),
+        "cores": os.cpu_count(),
+        "torch": torch.__version__,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as stream:
+        stream.write("".join(json.dumps({**row, **made}) + "\n" for row in rows).encode())
+
+
+def command(arguments: list[str]) -> str:
+    """The command line, every path outside the project by its last part alone."""
+    script, *others = arguments
+    shown = [Path(each).name if Path(each).is_absolute() else each for each in others]
+    return " ".join(["python", f"benchmarks/{Path(script).name}", *shown])
