@@ -29,7 +29,7 @@ GRIDS = (
     "hyperparameters-small",
     "imdb-linear",
     "imdb-two-channel",
-    "recipes-small",
+    "recipes",
     "smoke",
     "substitutions-small",
     "table1",
