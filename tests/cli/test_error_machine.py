@@ -24,7 +24,7 @@ from tests.resources.things import CONTENT, Behaviour, Given, served, thing
 from sgbt.resources import CATALOGUE
 from sgbt.resources.sources import WebAddress
 
-RESULTS = str(ROOT / "results" / "imdb-small")
+RESULTS = str(ROOT / "results" / "imdb-linear")
 SGBT = [sys.executable, "-m", "sgbt"]
 NOBODY = 65534
 

@@ -92,7 +92,7 @@ PLAIN = {
     "certify": ["certify", "run"],
     "attack": ["attack", "run", "--method", "greedy,pwws"],
     "explain": ["explain", "run", "a good film was bad"],
-    "report": ["report", str(ROOT / "results" / "imdb-small"), "--out", "piped.html"],
+    "report": ["report", str(ROOT / "results" / "imdb-linear"), "--out", "piped.html"],
     "publish": ["publish", "run", "--out", "piped-shared"],
     "describe": ["data", "describe", "reviews.csv", "--substitutions", "synonyms.json", "--vectors", "vectors.txt"],
     "list": ["data", "list"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -9,10 +11,13 @@ from typer.testing import CliRunner
 
 from sgbt.cli.app import app
 from sgbt.errors import EvaluationError
-from sgbt.evaluate import bench, read_records
+from sgbt.evaluate import RunRecord, bench, read_records
 from sgbt.evaluate.grid_file import load_grid
 from sgbt.evaluate.rebuild import Published
-from sgbt.models import load_classifier, weights_hash
+from sgbt.evaluate.unit import training_config
+from sgbt.models import MODELS, load_classifier, weights_hash
+from sgbt.training import OBJECTIVES
+from sgbt.training.config import with_options
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,6 +57,27 @@ def test_the_command_trains_a_published_model_and_nothing_beside_it(tmp_path: Pa
         assert refused.exit_code != 0
         assert "leave it out" in str(refused.exception)
     assert not (tmp_path / "other").exists()
+
+
+PUBLISHED = [
+    pytest.param(record, id=f"{record.grid}:{record.dataset}/{record.model}/{record.label}/{record.seed}")
+    for path in sorted((ROOT / "results").glob("*/records.jsonl"))
+    for record in read_records(path)
+]
+
+
+@pytest.mark.parametrize("record", PUBLISHED)
+def test_every_published_run_is_a_cell_that_can_be_trained_by_name(record: RunRecord) -> None:
+    (cell,) = load_grid(record.grid).cells(f"{record.dataset}/{record.model}/{record.label}/{record.seed}")
+    now = {
+        "model_options": with_options(MODELS[cell.model].Options(), dict(cell.model_options), "model"),
+        "objective_options": with_options(OBJECTIVES[record.objective](), dict(cell.objective_options), "objective"),
+        "training": training_config(cell),
+    }
+    for part, options in now.items():
+        known = json.loads(json.dumps(asdict(options))) | {"classes": None}
+        recorded = record.config[part] | {"classes": None}  # the data says how many there are
+        assert {name: known[name] for name in recorded if name in known} == recorded, part
 
 
 @pytest.mark.soak

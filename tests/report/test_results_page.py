@@ -62,11 +62,11 @@ def ablation() -> list[str]:
 
 def pairs() -> list[str]:
     lines = []
-    for rival in ("gbm", "gbm-beta*"):
-        for found in comparisons(methods("ablation-small"), ("sgbt", rival)):
-            result = found.result
+    for pair in (("sgbt", "gbm"), *((f"sgbt{gamma}", "gbm-beta*") for gamma in ("", "-gamma1.0", "-gamma3.0"))):
+        for found in comparisons(methods("ablation-small"), pair):
+            result, both = found.result, f"{found.first.label}, {found.second.label}"
             figures = f"{100 * result.difference:+.2f} | {result.only_first:,} | {result.only_second:,}"
-            lines.append(f"| {found.second.label} | {found.metric} | {figures} | {result.p_value:.2g} |")
+            lines.append(f"| {both} | {found.metric} | {figures} | {result.p_value:.2g} |")
     return lines
 
 
@@ -91,7 +91,14 @@ def substitution_sets() -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize("made", [table_1, ablation, pairs, hyperparameters, substitution_sets])
+def recipes() -> list[str]:
+    found = methods("recipes")
+    assert all(method.first.config["split"] == "dev" for method in found)
+    figures = [(method.label, method.value("clean"), method.value("certified")) for method in found]
+    return [f"| {label} | {percent(clean)} | {percent(certified)} |" for label, clean, certified in figures]
+
+
+@pytest.mark.parametrize("made", [table_1, ablation, pairs, hyperparameters, recipes, substitution_sets])
 def test_a_table_follows_from_rows(made: Callable[[], list[str]]) -> None:
     lines = made()
     assert len(lines) > 2
