@@ -14,13 +14,8 @@ from sgbt.bounds.dense import require_displacement
 from sgbt.bounds.domains import Domain, is_proven, settle
 from sgbt.bounds.filters import Filters, padding_of
 from sgbt.bounds.interval import Interval
-from sgbt.bounds.pooled import (
-    KINK_OBSTACLE,
-    AveragePooledCurvature,
-    AveragePooledGrowth,
-    MaxPooledCurvature,
-    MaxPooledGrowth,
-)
+from sgbt.bounds.pooled_curvature import KINK_OBSTACLE, AveragePooledCurvature, MaxPooledCurvature
+from sgbt.bounds.pooled_growth import AveragePooledGrowth, MaxPooledGrowth
 from sgbt.bounds.window_ranges import WindowRanges, flat_texts
 from sgbt.bounds.windows import Windows
 from sgbt.errors import BoundError, SgbtWarning

@@ -106,3 +106,9 @@ def _groups(windows: Windows) -> tuple[tuple[slice, slice], ...]:
         if len(taps):
             found.append((slice(words[0], words[-1] + 1), slice(taps.start, taps.stop)))
     return tuple(found)
+
+
+def window_norms(magnitudes: Tensor, windows: Windows) -> Tensor:
+    """||W_i||_1 over the taps of each window that fall on words, shape (d, windows), or (d, 1) without padding."""
+    per_tap = magnitudes.sum(2)
+    return per_tap.T @ windows.inside(magnitudes) if windows.padding else per_tap.sum(0)[:, None]
