@@ -1,8 +1,8 @@
 """Growth of a convolution, an activation phi and a pooling over windows (Proposition 3, corrected).
 
-Window t of filter i contributes phi(z_it) with z_it affine in the text. Its gradient is phi'(z_it) W, with W the filter
-laid over the window's words. `derivative` holds the range of phi' over each window's pre-activations, shape (d, windows), or
-(d, 1) when all windows share it (`window_ranges`).
+Window t of filter i contributes phi(z_it) with z_it affine in the text. Its gradient is phi'(z_it) W, with W the
+filter laid over the window's words. `derivative` holds the range of phi' over each window's pre-activations, shape
+(d, windows), or (d, 1) when all windows share it (`window_ranges`).
 
 Max pooling copies, wherever it is differentiable, the derivatives of one window: bounds are maxima over windows.
 Average pooling averages them: bounds are averages, and cancellations between windows count.
