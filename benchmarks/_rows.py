@@ -1,4 +1,4 @@
-"""What a benchmark measured, as JSON lines: documents show no figure that is not in such a file."""
+"""What a benchmark measured, as JSON lines: tables of speed in the documents follow from such files."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def compare_engine(classifier: TextClassifier, texts: list[str], plain_texts: in
     rows: list[dict[str, object]] = []
     for method in ENGINE_METHODS:
         fast, results = ours(classifier, classifier, texts, method)
-        queries = float(np.mean([result.queries for result in results]))
+        queries = float(np.mean([result.queries for result in results[:plain_texts]]))
         part = ours(classifier, classifier, texts[:plain_texts], method)[0]
         slow = ours(plainly, classifier, texts[:plain_texts], method)[0]
         same = sum(a == b for a, b in zip(part.found, slow.found, strict=True))

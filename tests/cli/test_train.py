@@ -222,3 +222,14 @@ def test_tensorboard_where_it_is_installed_and_where_it_is_not(
     assert [figure for name, figure, _ in written if name == "dev/accuracy"] == [
         row["dev"]["accuracy"] for row in rows if "dev" in row
     ]
+
+
+def test_a_cell_measured_on_dev_is_rebuilt_into_a_run_that_other_commands_can_read() -> None:
+    Path("mine.toml").write_text(
+        'split = "dev"\nvectors = "vectors.txt"\nsubstitutions = "substitutions.json"\n'
+        '[[datasets]]\nsource = "reviews.csv"\n[models.linear]\n[[methods]]\nobjective = "certified"\n'
+        "[training]\nepochs = 1\n"
+    )
+    assert main(["train", "--preset", "mine.toml:reviews/linear/certified/0", "--out", "run"]) == 0
+    assert main(["certify", "run", "--out", "rows.jsonl"]) == 0
+    assert Path("rows.jsonl").read_text()

@@ -124,6 +124,7 @@ def test_table1_is_the_papers_table() -> None:
         ('split = "train"\n' + SMALL, "wanted dev or test, got 'train'"),
         (SMALL + "\n[objectives.gbn]\nbeta = 1.0", "objectives among standard"),
         (SMALL + "\n[objectives.gbm]\ndelta = 1.0", "'delta'"),
+        (SMALL + "\n[objectives.certified]\nkappa = 1.0", "that some method has, got 'certified'"),
     ],
 )
 def test_what_is_wrong_is_named_before_anything_runs(text: str, told: str) -> None:

@@ -106,12 +106,19 @@ def test_a_figure_shows_interval_and_denominator(whole: Report) -> None:
     assert shown in whole.text(".md")
 
 
-def test_a_report_says_what_was_measured_on_dev() -> None:
-    on_test = record(label="gbm")
-    on_dev = replace(record(label="sgbt"), config=record().config | {"split": "dev"})
-    assert "dev" not in report_of_records([on_test]).document.note
-    assert "All measured on dev, not on test." in report_of_records([on_dev]).document.note
-    assert " 1 measured on dev, not on test." in report_of_records([on_test, on_dev]).document.note
+def test_what_was_measured_on_dev_stands_apart_and_says_so() -> None:
+    on_test = record(label="sgbt", seed=0)
+    on_dev = replace(record(label="sgbt", seed=1), config=record().config | {"split": "dev"})
+    made = report_of_records([on_test, on_dev], pairs=[("sgbt", "sgbt")])
+    (results,) = [section for section in made.document.sections if section.title == "Accuracy, robustness, proofs"]
+    assert [table.title for table in results.tables] == [
+        "imdb, cnn, substitutions counter_fitted",
+        "imdb, on dev, cnn, substitutions counter_fitted",
+    ]
+    assert [table.rows[0][1].text for table in results.tables] == ["1", "1"]  # seeds: never averaged over splits
+    (beside,) = [section for section in made.document.sections if section.title == "Beside the paper's Table 1"]
+    assert [table.title for table in beside.tables] == ["imdb, cnn, substitutions counter_fitted"]
+    assert "imdb, on dev" in {row["dataset"] for row in csv.DictReader(io.StringIO(made.text(".csv")))}
 
 
 def test_several_seeds_are_a_mean_with_its_spread(whole: Report) -> None:

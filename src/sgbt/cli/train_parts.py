@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from sgbt.cli.reading import Reading
 from sgbt.cli.training_view import TrainingView
 from sgbt.data import Split, TextDataset
 from sgbt.errors import TrainingError
+from sgbt.evaluate.grid import TEST
 from sgbt.evaluate.rebuild import Published
 from sgbt.files import atomic_write
 from sgbt.models import MODELS, TextClassifier
@@ -70,7 +71,8 @@ def rebuilt(name: str, out: Path, console: Console, *, data_home: Path | None) -
     with TrainingView(console) as view:
         run = published.train(out, view)
     if published.reads_whole:
-        Reading(source.source, source.text, source.label).keep(out, published.materials.dataset(source))
+        whole = published.materials.dataset(replace(source, split=TEST))  # as other commands will read it
+        Reading(source.source, source.text, source.label).keep(out, whole)
     console.print(f"best epoch on dev: {shown(run.dev)}", soft_wrap=True)
     console.print(f"saved in {out}", soft_wrap=True)
 

@@ -217,6 +217,11 @@ def _try_options(grid: Grid, where: str) -> None:
                 where=where,
                 remedy="give one of them another " + ("name" if kind == "dataset" else "label"),
             )
+    for name in grid.objectives:
+        if name not in {method.objective for method in grid.methods}:
+            raise EvaluationError(
+                wanted="options of an objective that some method has", got=repr(name), where=f"{where}, objectives"
+            )
     for cell in grid.cells():
         try:
             with_options(TrainingConfig(), dict(cell.training), "training")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sgbt.errors import EvaluationError
+from sgbt.evaluate.grid import DEV
 from sgbt.evaluate.outcomes import unpacked
 from sgbt.evaluate.significance import Held
 from sgbt.files import atomic_write
@@ -53,9 +54,14 @@ class RunRecord:
         return f"{self.dataset}/{self.model}/{self.label}/{self.seed}"
 
     @property
+    def texts(self) -> str:
+        """Which texts were measured, in tables: the dataset's name stands for its test split."""
+        return f"{self.dataset}, on dev" if self.config.get("split") == DEV else self.dataset
+
+    @property
     def method(self) -> tuple[str, str, str, str]:
         """What records that differ in the seed alone have in common."""
-        return self.dataset, self.model, self.label, str(self.substitutions["name"])
+        return self.texts, self.model, self.label, str(self.substitutions["name"])
 
     @property
     def attacks(self) -> Mapping[str, Mapping[str, Any]]:

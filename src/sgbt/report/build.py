@@ -108,12 +108,9 @@ def report_of_records(
 
 def _about(records: Sequence[RunRecord]) -> str:
     commits = ", ".join(dict.fromkeys(record.commit[:12] for record in records if record.commit))
-    on_dev = sum(record.config.get("split") == "dev" for record in records)
-    measured = f" {'All' if on_dev == len(records) else on_dev} measured on dev, not on test." if on_dev else ""
     return (
-        f"{len(records)} runs of sgbt{f' at {commits}' if commits else ''}.{measured} With every row goes the "
-        "command that makes its figures; sgbt report makes this report again, bit for bit, from the rows of the "
-        "benchmark."
+        f"{len(records)} runs of sgbt{f' at {commits}' if commits else ''}. With every row goes the command that makes "
+        "its figures; sgbt report makes this report again, bit for bit, from the rows of the benchmark."
     )
 
 
@@ -122,9 +119,9 @@ def _examples(records: Sequence[RunRecord], store: Store) -> list[Example]:
     found: list[Example] = []
     seen = set()
     for record in records:
-        if (record.dataset, record.model, record.label) in seen:
+        if record.method in seen:
             continue
-        seen.add((record.dataset, record.model, record.label))
+        seen.add(record.method)
         results = [
             result
             for role, key in sorted(record.units.items())

@@ -22,7 +22,7 @@ def to_csv(records: Sequence[RunRecord]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for record in records:
-        about = (record.grid, record.dataset, record.model, record.label, record.substitutions["name"], record.seed)
+        about = (record.grid, record.texts, record.model, record.label, record.substitutions["name"], record.seed)
         writer.writerows((*about, *figures, record.command) for figures in _figures(record))
     return out.getvalue()
 

@@ -38,7 +38,7 @@ def example_of(result: AttackResult, name: str, labels: Sequence[str]) -> Exampl
         position = tokens.ends[place]
     pieces.append(Piece(result.original[position : tokens.ends[last]]))
     pieces += [Piece(" …")] if last < len(tokens) - 1 else []
-    title = f"{name}, {result.method}, test text {result.index}: {len(result.swaps)} of {result.words} words"
+    title = f"{name}, {result.method}, text {result.index}: {len(result.swaps)} of {result.words} words"
     return Example(
         title, _label(labels, result.label), _label(labels, result.after), tuple(p for p in pieces if p.text)
     )

@@ -88,11 +88,11 @@ def methods_of(records: Iterable[RunRecord]) -> list[MethodRuns]:
 
 
 def by_model(methods: Iterable[MethodRuns]) -> dict[tuple[str, str, str], list[MethodRuns]]:
-    """Methods that stand in one table: of one dataset, one kind of model and one substitution table."""
+    """Methods that stand in one table: on the same texts, of one kind of model and one substitution table."""
     groups: dict[tuple[str, str, str], list[MethodRuns]] = {}
     for method in methods:
         record = method.first
-        groups.setdefault((record.dataset, record.model, str(record.substitutions["name"])), []).append(method)
+        groups.setdefault((record.texts, record.model, str(record.substitutions["name"])), []).append(method)
     return groups
 
 

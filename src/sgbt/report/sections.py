@@ -101,7 +101,7 @@ def costs(methods: Sequence[MethodRuns]) -> Section:
         spent = "; ".join(f"{name} {tiers[name]['median_milliseconds']:.2f}" for name in TIERS if name in tiers)
         rows.append(
             (
-                Figure(record.dataset),
+                Figure(record.texts),
                 Figure(record.model),
                 Figure(method.label),
                 method.mean(lambda run: run.metrics.get("epochs"), "{:.0f}"),
