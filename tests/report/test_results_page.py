@@ -14,6 +14,7 @@ from sgbt.report.paired import comparisons
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+ORDER = ("standard", "gbm", "sgbt", "ascc", "atfl", "sem", "ibp", "certified")
 SETS = {
     "counter_fitted": "counter-fitted neighbours",
     "neighbours": "neighbours in GloVe",
@@ -37,10 +38,11 @@ def under(method: MethodRuns, attack: str) -> str:
 
 
 def table_1() -> list[str]:
+    def place(method: MethodRuns) -> tuple[str, bool, int]:
+        return method.first.dataset, method.first.model != "cnn", ORDER.index(method.label)
+
     lines = []
-    for method in sorted(
-        methods("table1-small"), key=lambda method: (method.first.dataset, method.first.model != "cnn")
-    ):
+    for method in sorted(methods("table1-small"), key=place):
         run = method.first
         cells = [run.dataset, run.model, method.label, str(len(method.records)), percent(method.value("clean"))]
         cells += [percent(method.value("certified")), *(under(method, attack) for attack in presets_in([method]))]
