@@ -27,14 +27,18 @@ def methods(folder: str) -> list[MethodRuns]:
     return methods_of(read_records(ROOT / "results" / folder / "records.jsonl"))
 
 
-def percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f}"
+def percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def shown(method: MethodRuns, name: str, attack: str | None = None) -> str:
+    """A figure as the report has it, without interval or spread."""
+    return method.figure(name, attack).text.partition(" ")[0]
 
 
 def under(method: MethodRuns, attack: str) -> str:
     """The share of all texts, and in brackets that of the texts that were right."""
-    robust, aua = method.value("robust", attack), method.value("aua", attack)
-    return "-" if robust is None else f"{percent(robust)} ({percent(aua)})"
+    return f"{shown(method, 'robust', attack)} ({shown(method, 'aua', attack)})"
 
 
 def table_1() -> list[str]:
@@ -44,8 +48,8 @@ def table_1() -> list[str]:
     lines = []
     for method in sorted(methods("table1-small"), key=place):
         run = method.first
-        cells = [run.dataset, run.model, method.label, str(len(method.records)), percent(method.value("clean"))]
-        cells += [percent(method.value("certified")), *(under(method, attack) for attack in presets_in([method]))]
+        cells = [run.dataset, run.model, method.label, str(len(method.records)), shown(method, "clean")]
+        cells += [shown(method, "certified"), *(under(method, attack) for attack in presets_in([method]))]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
@@ -58,8 +62,9 @@ def ablation() -> list[str]:
             / sum(run.metrics["certified_total"] for run in method.records)
             for words in (1, 3)
         ]
-        figures = (method.value("clean"), *within, method.value("certified"), method.value("robust", "pwws"))
-        lines.append(f"| {method.label} | {len(method.records)} | {' | '.join(map(percent, figures))} |")
+        figures = [shown(method, "clean"), *map(percent, within), shown(method, "certified")]
+        figures.append(shown(method, "robust", "pwws"))
+        lines.append(f"| {method.label} | {len(method.records)} | {' | '.join(figures)} |")
     return lines
 
 
@@ -76,11 +81,11 @@ def pairs() -> list[str]:
 def on_one_curve() -> list[str]:
     """What GBM would have at the clean accuracy of an S-GBT: on the straight line between its two nearest betas."""
     found = {method.label: method for method in methods("ablation-small")}
-    point = lambda label: (found[label].value("clean"), found[label].value("robust", "pwws"))  # noqa: E731
-    growth = sorted(point(label) for label in found if label.startswith("gbm"))
+    points = {label: (method.value("clean"), method.value("robust", "pwws")) for label, method in found.items()}
+    growth = sorted(point for label, point in points.items() if label.startswith("gbm"))
     lines = []
     for label in ("sgbt", "sgbt-gamma1.0", "sgbt-gamma3.0"):
-        clean, robust = point(label)
+        clean, robust = points[label]
         below, above = next(pair for pair in pairwise(growth) if pair[0][0] <= clean <= pair[1][0])
         there = below[1] + (above[1] - below[1]) * (clean - below[0]) / (above[0] - below[0])
         lines.append(f"| {label} | {percent(clean)} | {percent(robust)} | {percent(there)} |")
@@ -92,9 +97,9 @@ def hyperparameters() -> list[str]:
     for method in methods("hyperparameters-small"):
         run = method.first
         options = run.config["objective_options"]
-        figures = (method.value("clean"), method.value("certified"), method.value("robust", "pwws"))
+        figures = (shown(method, "clean"), shown(method, "certified"), shown(method, "robust", "pwws"))
         start = f"| {run.dataset}, {run.model} | {options['beta']:g} | {options['gamma']:g} |"
-        lines.append(f"{start} {' | '.join(map(percent, figures))} |")
+        lines.append(f"{start} {' | '.join(figures)} |")
     return lines
 
 
@@ -102,17 +107,16 @@ def substitution_sets() -> list[str]:
     lines = []
     for method in methods("substitutions-small"):
         run = method.first
-        figures = (method.value("certified"), *(method.value("robust", attack) for attack in sorted(run.attacks)))
+        figures = [shown(method, "certified"), *(shown(method, "robust", attack) for attack in sorted(run.attacks))]
         against = SETS[str(run.substitutions["name"])]
-        lines.append(f"| {run.model}, {method.label} | {against} | {' | '.join(map(percent, figures))} |")
+        lines.append(f"| {run.model}, {method.label} | {against} | {' | '.join(figures)} |")
     return lines
 
 
 def recipes() -> list[str]:
     found = methods("recipes")
     assert all(method.first.config["split"] == "dev" for method in found)
-    figures = [(method.label, method.value("clean"), method.value("certified")) for method in found]
-    return [f"| {label} | {percent(clean)} | {percent(certified)} |" for label, clean, certified in figures]
+    return [f"| {method.label} | {shown(method, 'clean')} | {shown(method, 'certified')} |" for method in found]
 
 
 @pytest.mark.parametrize("made", [table_1, ablation, pairs, on_one_curve, hyperparameters, recipes, substitution_sets])
