@@ -52,6 +52,7 @@ OURS = {
     "GramBag, trained on the worst case": ("imdb-linear", "grams", "certified"),
     "GramBag, standard training": ("imdb-linear", "grams", "standard"),
     "LinearBag, trained on the worst case": ("imdb-linear", "linear", "certified"),
+    "LinearBag of words alone, trained on the worst case": ("imdb-linear", "linear", "certified-words"),
 }
 
 
