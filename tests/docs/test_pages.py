@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from tests.conftest import ROOT
@@ -32,12 +34,13 @@ def run_commands(piece: Piece) -> None:
 def follow(page: str, *, soak: bool = False) -> None:
     """Do what a page says, from top to bottom."""
     namespace: dict[str, Any] = {"__name__": Path(page).stem}
-    for piece in pieces(page):
-        if piece.language == "python":
-            printed = piece.run(namespace)
-            assert piece.printed is None or printed == piece.printed, f"{page}, line {piece.line}"
-        elif piece.language == "console" and page in FOLLOWED and (soak or not piece.soak):
-            run_commands(piece)
+    with patch.dict(os.environ):  # a page may set variables; the next one begins without them
+        for piece in pieces(page):
+            if piece.language == "python":
+                printed = piece.run(namespace)
+                assert piece.printed is None or printed == piece.printed, f"{page}, line {piece.line}"
+            elif piece.language == "console" and page in FOLLOWED and (soak or not piece.soak):
+                run_commands(piece)
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON)
@@ -46,6 +49,14 @@ def test_a_page_does_what_it_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     follow(page)
+
+
+def test_a_page_leaves_no_variables_behind(
+    private_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    follow("docs/howto/cluster.md")
+    assert "SGBT_DATA" not in os.environ
 
 
 @pytest.mark.soak
