@@ -17,16 +17,16 @@ from sgbt.errors import TrainingError
 from sgbt.lexicon import PADDING, SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.lexicon.codes import community_codes
 from sgbt.models import LinearBag, load_classifier, worst_case_logits
-from sgbt.models.bag_features import FAMILIES
+from sgbt.models.bag_features import FAMILIES, with_word, word_of
 from sgbt.training import GBM, IBP, PRESETS, SEM, Certified, Standard, train
 from sgbt.training.bag_blocks import margins, pieces
 from sgbt.training.bag_options import PositionOptions, RowSets
-from sgbt.training.bag_spread import links, spread
+from sgbt.training.bag_ties import Ties
 from sgbt.training.linear import bag_objective, bag_vocabulary, fit_features
 from sgbt.training.objective import Corpus
 from sgbt.training.steps import Examples
 
-QUICK = replace(PRESETS["linear"], epochs=8, patience=8, batch_size=40, learning_rate=0.05, rare=1)
+QUICK = replace(PRESETS["linear"], epochs=8, patience=8, batch_size=40, learning_rate=0.1, rare=1)
 TABLE = SubstitutionTable(
     {"good": ("fine", "great"), "fine": ("good",), "bad": ("poor", "of"), "poor": ("bad",), "film": ("movie",)}
 )
@@ -148,24 +148,35 @@ def test_the_first_option_is_the_text_itself():
     assert options.after.tolist() == [7, 5, 0, 0, 0]
 
 
-def test_weights_spread_to_substitutes_and_nowhere_else():
+def test_ties_are_communities_at_every_level():
+    """The covariance of two weights is the share of levels that put their words together, all else equal."""
     generator = torch.Generator().manual_seed(2)
+    tied = 0
     for _ in range(10):
-        model, examples, _ = random_corpus(generator)
-        matrix = links(model, examples.substitutions).to_dense()
-        assert torch.allclose(matrix, matrix.T, atol=1e-15)
-        words = matrix[: len(model.codes), : len(model.codes)] > 0
-        for word in range(2, len(model.codes)):
-            row = examples.substitutions.choices[word]
-            for other in set(row.tolist()) - {0, 1, word}:
-                assert words[word, other]
-        assert not matrix[:2].any()
-        vector = torch.randn(len(matrix), 1, generator=generator, dtype=torch.float64, requires_grad=True)
-        found = spread(vector, links(model, examples.substitutions), hops=2)
-        assert torch.allclose(found, vector + matrix @ vector + matrix @ matrix @ vector)
-        (gradient,) = torch.autograd.grad((found**2).sum(), vector)
-        polynomial = torch.eye(len(matrix), dtype=torch.float64) + matrix + matrix @ matrix
-        assert torch.allclose(gradient, 2 * polynomial @ found)
+        model, _, _ = random_corpus(generator)
+        size, features = len(model.codes), len(model.weight)
+        levels = torch.randint(2, 5, (2, size), generator=generator)
+        levels[:, :2] = torch.arange(2)  # padding and unknown are by themselves
+        ties = Ties.of(model, levels)
+        matrix = ties.matrix.to_dense()
+        assert torch.equal(ties.transposed.to_dense(), matrix.T)
+        covariance = matrix @ matrix.T
+        assert torch.allclose(covariance.diagonal(), torch.ones(features, dtype=torch.float64))
+        word = [*range(size), *word_of(model.keys).tolist()]
+        rest = [*(("word",) for _ in range(size)), *((key,) for key in with_word(model.keys, 0 * model.keys).tolist())]
+        for one in range(features):
+            for other in range(one):
+                alike = word[one] >= 0 and word[other] >= 0 and rest[one] == rest[other]
+                shared = int((levels[:, word[one]] == levels[:, word[other]]).sum()) if alike else 0
+                assert covariance[one, other] == pytest.approx(shared / 3)
+                tied += shared
+        parts = torch.randn(ties.parts, 2, generator=generator, dtype=torch.float64, requires_grad=True)
+        found = ties.weights(parts)
+        assert torch.allclose(found, matrix @ parts)
+        (gradient,) = torch.autograd.grad((found**2).sum(), parts)
+        assert torch.allclose(gradient, 2 * matrix.T @ found)
+        assert (gradient.abs().sum(dim=1) > 0).all()  # every part moves
+    assert tied > 100
 
 
 @pytest.mark.parametrize("classes", [2, 3])

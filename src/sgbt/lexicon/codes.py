@@ -6,7 +6,8 @@ set whose words share a code becomes a single point, and whatever reads only cod
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,33 @@ def community_codes(
     bounded as sets. A higher `resolution` makes communities smaller and borders longer. A word without links is a
     community by itself. Codes are numbered from 2; 0 is padding, 1 unknown.
     """
+    graph = _substitution_graph(vocabulary, table, counts)
+    codes = np.zeros(len(vocabulary), np.int64)
+    codes[UNKNOWN] = UNKNOWN
+    for number, community in enumerate(sorted(sorted(community) for community in _louvain(graph, resolution))):
+        codes[community] = number + UNKNOWN + 1
+    return codes
+
+
+def community_levels(
+    vocabulary: Vocabulary, table: SubstitutionTable, counts: Mapping[str, int], *, resolutions: Sequence[float]
+) -> np.ndarray:
+    """Communities at several resolutions, [resolutions, ids]: each id has the first id of its community.
+
+    Words without links are left out of the search: it is quicker, and in another order, than that of
+    `community_codes`, so the communities may differ a little from those.
+    """
+    graph = _substitution_graph(vocabulary, table, counts)
+    graph.remove_nodes_from([node for node, links in dict(graph.degree).items() if not links])
+    levels = np.tile(np.arange(len(vocabulary)), (len(resolutions), 1))
+    for level, resolution in zip(levels, resolutions, strict=True):
+        for community in _louvain(graph, resolution):
+            level[list(community)] = min(community)
+    return levels
+
+
+def _substitution_graph(vocabulary: Vocabulary, table: SubstitutionTable, counts: Mapping[str, int]) -> Any:
+    """All words, linked where one may replace the other; a link weighs as much as the replaced word occurs."""
     import networkx  # here, because it takes a quarter of a second to load
 
     graph = networkx.Graph()
@@ -36,12 +64,16 @@ def community_codes(
         for other in others:
             before = graph.get_edge_data(own, other, {"weight": 0.0})["weight"]
             graph.add_edge(own, other, weight=before + (counts.get(word, 0) + 1) / len(others))
-    codes = np.zeros(len(vocabulary), np.int64)
-    codes[UNKNOWN] = UNKNOWN
-    found = networkx.community.louvain_communities(graph, weight="weight", resolution=resolution, seed=0)
-    for number, community in enumerate(sorted(sorted(community) for community in found)):
-        codes[community] = number + UNKNOWN + 1
-    return codes
+    return graph
+
+
+def _louvain(graph: Any, resolution: float) -> list[set[int]]:
+    import networkx
+
+    found: list[set[int]] = networkx.community.louvain_communities(
+        graph, weight="weight", resolution=resolution, seed=0
+    )
+    return found
 
 
 def synonym_codes(vocabulary: Vocabulary, table: SubstitutionTable, counts: Mapping[str, int]) -> np.ndarray:

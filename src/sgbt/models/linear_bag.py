@@ -28,16 +28,18 @@ class LinearBagConfig:
     """How finely substitutes are divided into codes (`sgbt.lexicon.codes.community_codes`)."""
     dropout: float = 0.0
     """The share of features that a training step leaves out."""
-    hops: int = 2
-    """How far training on the worst case spreads a weight over the substitution graph (`sgbt.training.bag_spread`)."""
+    ties: tuple[float, ...] = (30.0, 100.0, 300.0)
+    """Resolutions of the communities of substitutes whose words share a part of their weights when training is on the
+    worst case (`sgbt.training.bag_ties`); none: every word learns by itself."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", tuple(self.features))  # JSON and TOML have lists
+        for name in ("features", "ties"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))  # JSON and TOML have lists
         check_families(self.features)
-        fine = self.classes >= 2 and self.minimum_count >= 1 and self.hops >= 0 and self.resolution > 0
+        fine = self.classes >= 2 and self.minimum_count >= 1 and all(each > 0 for each in (self.resolution, *self.ties))
         if not fine or not 0 <= self.dropout < 1:
             raise ModelError(
-                wanted="two classes, minimum_count of 1, no negative hops, resolution above 0, dropout below 1",
+                wanted="two classes, minimum_count of 1, resolution and ties above 0, dropout below 1",
                 got=str(self),
             )
 

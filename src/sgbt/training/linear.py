@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from sgbt.data import RaggedIds
 from sgbt.errors import TrainingError
-from sgbt.lexicon import UNKNOWN, SubstitutionTable, Vocabulary
-from sgbt.lexicon.codes import community_codes
+from sgbt.lexicon import PADDING, UNKNOWN, SubstitutionTable, Vocabulary
+from sgbt.lexicon.codes import community_codes, community_levels
 from sgbt.models import AnyModel, LinearBag
 from sgbt.training.bag_blocks import Piece, margins, pieces, positions_of
 from sgbt.training.bag_options import PositionOptions, RowSets, frequent_keys
-from sgbt.training.bag_spread import links, spread
+from sgbt.training.bag_ties import Ties
 from sgbt.training.certified import Certified
 from sgbt.training.ibp import IBP
 from sgbt.training.log import RunLog
@@ -79,7 +79,10 @@ def bag_objective(objective: Objective) -> Objective:
 
 def fit_features(model: LinearBag, corpus: Corpus, train: Examples) -> None:
     """Give the model its codes, and a weight for every feature that train has often enough."""
-    if corpus.table is None:
+    if not model.config.features:  # nothing reads codes, so there need be only one
+        codes = torch.full((len(corpus.vocabulary),), UNKNOWN)
+        codes[PADDING] = PADDING
+    elif corpus.table is None:
         codes = torch.arange(len(corpus.vocabulary))
     else:
         found = community_codes(corpus.vocabulary, corpus.table, corpus.counts, resolution=model.config.resolution)
@@ -106,12 +109,12 @@ class Block:
 class BagLoss(Loss):
     """Cross-entropy on the worst case and on the texts themselves, in the shares of the objective.
 
-    The model's weight is here what the optimiser moves; `matrix` makes the weights of features from it.
+    The model's weight is here what the optimiser moves; `ties` make the weights of features from it.
     """
 
-    def __init__(self, model: LinearBag, objective: Objective, matrix: Tensor | None) -> None:
+    def __init__(self, model: LinearBag, objective: Objective, ties: Ties | None) -> None:
         super().__init__(model, objective)
-        self.matrix = matrix
+        self.ties = ties
         self.right = 0
 
     def start(self, step: Any) -> dict[str, float]:
@@ -120,8 +123,8 @@ class BagLoss(Loss):
 
     def weight(self) -> Tensor:
         """The weights of all features."""
-        bag = _bag(self.model)
-        return bag.weight if self.matrix is None else spread(bag.weight, self.matrix, hops=bag.config.hops)
+        weight = _bag(self.model).weight
+        return weight if self.ties is None else self.ties.weights(weight)
 
     def forward(self, block: Any) -> Parts:
         """The loss parts of one block; `right` is then how many of its texts the model labels rightly as they are."""
@@ -142,6 +145,7 @@ class BagLoss(Loss):
 class LinearTrainer(Trainer):
     """The loop over blocks whose features were looked up beforehand."""
 
+    corpus: Corpus = field(kw_only=True)
     blocks: list[Block] = field(init=False)
     dev_blocks: list[Block] = field(init=False)
     loss: BagLoss = field(init=False)
@@ -150,16 +154,24 @@ class LinearTrainer(Trainer):
         order = np.random.default_rng(mixed(self.seed)).permutation(len(self.train.rows))
         self.blocks = self._blocks(self.train, order, self.config.batch_size)
         self.dev_blocks = self._blocks(self.dev, np.arange(len(self.dev.rows)), TEXTS_AT_ONCE)
-        model, index = _bag(self.model), self.train.substitutions
-        spreads = self.objective.needs_substitutions and index is not None and model.config.hops
-        self.loss = BagLoss(model, self.objective, links(model, index) if spreads and index is not None else None)
+        bag, ties = _bag(self.model), self._ties()
+        if ties is not None:
+            bag.weight = nn.Parameter(bag.weight.new_zeros(ties.parts, bag.config.classes))
+        self.loss = BagLoss(bag, self.objective, ties)
 
     def run(self) -> RunLog:
         """Train to the end; the model has the weights of its features afterwards."""
         log = super().run()
         with torch.no_grad():
-            _bag(self.model).weight.copy_(self.loss.weight())
+            _bag(self.model).weight = nn.Parameter(self.loss.weight().detach().clone())
         return log
+
+    def _ties(self) -> Ties | None:
+        bag, corpus = _bag(self.model), self.corpus
+        if corpus.table is None or not self.objective.needs_substitutions or not bag.config.ties:
+            return None
+        levels = community_levels(corpus.vocabulary, corpus.table, corpus.counts, resolutions=bag.config.ties)
+        return Ties.of(bag, torch.from_numpy(levels))
 
     def _blocks(self, examples: Examples, order: np.ndarray, size: int) -> list[Block]:
         index = examples.substitutions if self.objective.needs_substitutions else None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -183,10 +184,10 @@ def _train(
         )
         examples = [replace(part, beside=leads) for part, leads in zip(examples, beside.leads, strict=True)]
     prepared: Network | Bag
-    kind: type[Trainer]
+    kind: Callable[..., Trainer]
     if isinstance(model, LinearBag):
         fit_features(model, corpus, examples[0])
-        prepared, kind = model, LinearTrainer
+        prepared, kind = model, partial(LinearTrainer, corpus=corpus)
     elif isinstance(model, Bag):
         fit_codes(model, corpus)
         prepared, kind = model, GramTrainer
