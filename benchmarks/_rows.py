@@ -16,15 +16,20 @@ from sgbt.files import atomic_write
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
     """The rows of one run in place of an earlier run's, each with what made it; all or nothing."""
-    made = {
+    made = made_by()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as stream:
+        stream.write("".join(json.dumps({**row, **made}) + "\n" for row in rows).encode())
+
+
+def made_by() -> dict[str, object]:
+    """The command that runs, its commit and its machine."""
+    return {
         "command": command(sys.argv),
         "commit": current_commit(),
         "cores": os.cpu_count(),
         "torch": torch.__version__,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as stream:
-        stream.write("".join(json.dumps({**row, **made}) + "\n" for row in rows).encode())
 
 
 def command(arguments: list[str]) -> str:

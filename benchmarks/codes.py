@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _rows import made_by
 
 from sgbt.data import TextDataset, load_dataset
 from sgbt.lexicon import SubstitutionTable
@@ -92,7 +93,7 @@ def main() -> None:
         row = trial(data, table, options)
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         with arguments.out.open("a") as stream:
-            stream.write(json.dumps(row) + "\n")
+            stream.write(json.dumps({**row, **made_by()}) + "\n")
         rows.append(row)
         print(f"{options!s:24} {told(row)}", flush=True)
     print("\n".join(f"{row['trial']!s:24} {told(row)}" for row in rows))
