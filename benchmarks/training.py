@@ -24,9 +24,9 @@ from sgbt.embeddings import load_embeddings
 from sgbt.errors import ResourceError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.models import BiLSTM, TextCNN
-from sgbt.training import ASCC, ATFL, GBM, IBP, SGBT, Certified, Objective, Standard
+from sgbt.training import ASCC, ATFL, GBM, IBP, SEM, SGBT, Certified, Objective, Standard
 from sgbt.training.loop import Loss
-from sgbt.training.objective import Step
+from sgbt.training.objective import Corpus, Step
 from sgbt.training.steps import Examples, steps_of
 
 BATCH, LONGEST, RATE = 64, 512, 1e-4
@@ -115,7 +115,7 @@ def main() -> None:
     vocabulary = Vocabulary.build(
         {word: n for word, n in counts.items() if word in vectors}, table=table, vectors=vectors
     )
-    index = SubstitutionIndex.build(table, vocabulary)
+    index, corpus = SubstitutionIndex.build(table, vocabulary), Corpus(vocabulary, counts, table)
     rows = tokens.as_ids_of(index.rows_of(tokens.types)).cut(LONGEST)
     examples = Examples(rows, reviews.labels, len(vocabulary), index)
     batches = steps_of(examples, size=BATCH, device=CPU, substitutes=True, seed=0, epoch=9)
@@ -132,11 +132,11 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     for kind in (TextCNN, BiLSTM):
         for group, turns in (
-            ((Standard(), GBM(), SGBT()), 3 * rounds),
+            ((Standard(), GBM(), SGBT(), SEM()), 3 * rounds),
             ((Standard(), IBP(ramp_epochs=0), Certified(ramp_epochs=0), ATFL(), ASCC()), 1 if quick else 2),
         ):
-            some = steps[:2] if quick and len(group) > 3 else steps
-            ways = {objective.name: Stepper(model(kind), objective, steps[0]) for objective in group}
+            some = steps[:2] if quick and len(group) > 4 else steps
+            ways = {each.name: Stepper(each.prepare(model(kind), corpus), each, steps[0]) for each in group}
             rows += told(kind.__name__, "one step", compared(ways, some, turns), "standard")
     for kind in (TextCNN, BiLSTM):
         stepper = Stepper(model(kind), Standard(), steps[0])

@@ -47,7 +47,7 @@ PRESETS: dict[str, TrainingConfig] = {
     "paper-cnn-imdb": TrainingConfig(learning_rate=1e-4, max_length=512, epochs=40),
     "paper-cnn-yahoo": TrainingConfig(learning_rate=1e-4, max_length=256, epochs=40),
     "linear": TrainingConfig(
-        learning_rate=0.02, weight_decay=2e-4, batch_size=1000, epochs=24, patience=24, max_length=10_000, rare=2
+        learning_rate=0.04, weight_decay=8e-5, batch_size=1000, epochs=24, patience=24, max_length=10_000, rare=2
     ),
     "grams": TrainingConfig(weight_decay=2e-3, epochs=8, patience=8, max_length=10_000, rare=2),
 }

@@ -1,0 +1,149 @@
+"""Figures in running text, beside the tables: each follows from committed rows."""
+
+from __future__ import annotations
+
+import importlib.util
+from types import ModuleType
+
+import pytest
+from tests.conftest import ROOT
+from tests.report.pages import page, prose, rows
+from tests.report.test_results_page import methods, on_one_curve, shown
+
+from sgbt.evaluate import read_records
+from sgbt.report.methods import by_model
+from sgbt.report.paired import comparisons
+from sgbt.report.picture import picture
+
+RESULTS = prose("docs/results.md")
+
+
+def a_method(folder: str, *wanted: str):
+    """The one method of a folder with this dataset, model and label."""
+    (found,) = [each for each in methods(folder) if (each.first.dataset, each.first.model, each.label) == wanted]
+    return found
+
+
+def test_the_headline() -> None:
+    best = max(methods("imdb-linear"), key=lambda method: method.value("certified"))
+    assert best.label == "certified"
+    assert best.first.metrics["certified_total"] == 25_000
+    assert f"**{shown(best, 'certified')} %**" in page("README.md")
+
+
+def test_what_curvature_is_said_to_do() -> None:
+    cells = [[float(cell) for cell in line.strip("| ").split(" | ")[2:]] for line in on_one_curve()]
+    left = sorted(robust - growth for robust, growth in cells)
+    for name in ("README.md", "docs/results.md"):
+        assert f"{left[0]:.1f} to {left[-1]:.1f} points" in prose(name)
+    found = [
+        each
+        for gamma in ("", "-gamma1.0", "-gamma3.0")
+        for each in comparisons(methods("ablation-small"), (f"sgbt{gamma}", "gbm-beta*"))
+    ]
+    values = [f"{each.result.p_value:.2g}" for each in found if each.metric == "pwws"]
+    assert f"(p {values[0]}, {values[1]} and {values[2]};" in RESULTS
+    behind = sorted(-100 * each.result.difference for each in found if each.metric == "clean")
+    assert f"{behind[0]:.1f} to {behind[-1]:.1f} points of clean accuracy behind" in RESULTS
+    paid = a_method("ablation-small", "imdb", "cnn", "gbm-beta6.4")
+    assert f"`beta` 6.4: {shown(paid, 'robust', 'pwws')} robust, {shown(paid, 'clean')} clean" in RESULTS
+    raw = a_method("ablation-small", "imdb", "cnn", "sgbt-raw")
+    assert f"whose {100 * raw.value('robust', 'pwws'):.0f} % are the texts of that class" in RESULTS
+
+
+def test_what_is_said_of_table_1() -> None:
+    gained, chance = {}, {}
+    for (data, model, _), group in by_model(methods("table1-small")).items():
+        (found,) = [each for each in comparisons(group, ("certified", "ibp")) if each.metric == "certified"]
+        gained[data, model] = 100 * found.result.difference
+        chance[data, model] = found.result.p_value
+    recurrent, convolved = [(data, "bilstm") for data in ("imdb", "yahoo_answers")], ("imdb", "cnn")
+    assert all(chance[key] < 1e-5 for key in recurrent)
+    assert f"({gained[recurrent[0]]:.1f} and {gained[recurrent[1]]:.1f} points in pairs, p below 1e-5)" in RESULTS
+    assert f"on the TextCNNs {gained[convolved]:.1f} points more on either dataset" in RESULTS
+    values = [f"{chance[data, 'cnn']:.2f}" for data in ("imdb", "yahoo_answers")]
+    assert f"chance (p {values[0]} and {values[1]})" in RESULTS
+    before = next(row for row in rows("trials/ibp-bilstm.jsonl") if row["dataset"] == "imdb")["metrics"]["dev"]
+    after = a_method("table1-small", "imdb", "bilstm", "ibp").first.metrics["dev"]
+    assert f"on dev ({100 * before['accuracy']:.1f}) alike" in RESULTS
+    told = f"(dev on reviews {100 * after['accuracy']:.1f} clean, {100 * after['certified']:.1f} certified)"
+    assert told in RESULTS
+    assert f"({shown(a_method('table1-small', 'imdb', 'bilstm', 'atfl'), 'clean')} clean on reviews)" in RESULTS
+
+
+def test_what_is_said_of_the_weights() -> None:
+    found = {method.label: method for method in methods("hyperparameters-small") if method.first.dataset == "imdb"}
+    (largest,) = [found[label] for label in found if "beta1.0" in label and "gamma3.0" in label]
+    assert f"`gamma` 3) {shown(largest, 'robust', 'pwws')} % of all texts stay right under PWWS" in RESULTS
+    recurrent = [each for each in methods("hyperparameters-small") if each.first.model == "bilstm"]
+    held = sorted(100 * each.value("robust", "pwws") for each in recurrent)
+    assert len(held) == 5
+    assert f"{held[0]:.1f} to {held[-1]:.1f} % stay right" in RESULTS
+
+
+def test_what_is_said_of_recipes() -> None:
+    found = {method.label: shown(method, "certified") for method in methods("recipes")}
+    best = max(found, key=lambda label: float(found[label]))
+    assert best == "max-pooling"
+    assert f"{found[best]} against {found['base']} with the mean" in RESULTS
+    assert f"({found['vectors-fixed']} if it does not)" in RESULTS
+
+
+def test_what_is_said_of_codes() -> None:
+    found = {str(row["trial"]): row for row in rows("trials/grams.jsonl")}
+    chain, chosen = found["{'resolution': 1e-06}"], found["{}"]
+    told = prose("docs/mathematics.md")
+    assert f"one code of {100 * chain['largest_code']:.0f} % of all running words" in told
+    assert f"then right on {100 * chain['dev']['accuracy']:.0f} % of dev" in told
+    assert chain["dev"]["certified"] == chain["dev"]["accuracy"]
+    assert f"Then {100 * chosen['ambiguous']:.0f} % of running words are ambiguous" in told
+    right, proven = (100 * chosen["dev"][name] for name in ("accuracy", "certified"))
+    assert f"right on {right:.0f} % of dev and proven on {proven:.0f} %" in told
+
+
+def test_what_substitution_sets_reach() -> None:
+    share = {row["set"]: 100 * row["replaceable"] / row["words"] for row in rows("speed/sets.jsonl")}
+    assert (
+        f"{share['counter_fitted']:.1f} % have counter-fitted neighbours, {share['wordnet']:.1f} % synonyms in "
+        f"WordNet, {share['sememes']:.1f} % words of the same sememes, and {share['neighbours']:.1f} % neighbours"
+    ) in RESULTS
+    (counter_fitted,) = [row for row in rows("speed/sets.jsonl") if row["set"] == "counter_fitted"]
+    assert f"has 10^{counter_fitted['log10_combinations']:.0f} variants" in prose("docs/index.md")
+
+
+def test_the_slack_of_published_runs() -> None:
+    slack: dict[str, list[float]] = {}
+    for path in sorted((ROOT / "results").glob("*/records.jsonl")):
+        if path.parent.name != "imdb-two-channel":
+            for record in read_records(path):
+                slack.setdefault(record.model, []).append(record.metrics["certified_slack"])
+    told = prose("docs/certificates.md")
+    assert "at most 0.03 in the runs of `results/`" in told
+    assert 0.02 < max(slack["cnn"]) <= 0.03
+    assert "at most 1e-5 there" in told
+    assert 1e-6 < max(slack["bilstm"]) <= 1e-5
+
+
+def test_what_the_demo_is_said_to_show() -> None:
+    told = page("docs/demo.md")
+    for row in rows("speed/demo.jsonl"):
+        cells = [f"{100 * row[name] / row['reviews']:.1f}%" for name in ("clean", "robust", "certified")]
+        counts = [f"{row[name]} of {row['reviews']}" for name in ("clean", "robust", "certified")]
+        lines = iter(told.splitlines())
+        assert any([cell.strip() for cell in line.strip("│").split("│")] == [row["training"], *cells] for line in lines)
+        assert [cell.strip() for cell in next(lines).strip("│").split("│")] == ["", *counts]
+    assert f"takes {row['seconds'] / 60:.0f} minutes on {row['cores']} cores" in prose("docs/demo.md")
+
+
+def pictures() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / "benchmarks" / "pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", sorted(pictures().PICTURES))
+def test_a_picture_is_that_of_the_rows(name: str) -> None:
+    assert page(f"docs/assets/{name}") == picture(pictures().PICTURES[name]())
