@@ -121,14 +121,10 @@ def _kind(value: Any) -> _Kind:
         return _Kind("a whole number", lambda given: isinstance(given, int) and not isinstance(given, bool))
     if isinstance(value, float):
         return _Kind("a number", lambda given: isinstance(given, int | float) and not isinstance(given, bool))
-    if isinstance(value, tuple) and value and isinstance(value[0], str):
-        return _Kind(
-            "a list of texts",
-            lambda given: isinstance(given, list | tuple) and all(isinstance(each, str) for each in given),
-        )
     if isinstance(value, tuple):
+        each = _kind(value[0])
         return _Kind(
-            "a list of whole numbers",
-            lambda given: isinstance(given, list | tuple) and all(type(each) is int for each in given),
+            f"a list of {each.name.removeprefix('a ')}s",
+            lambda given: isinstance(given, list | tuple) and all(each.fits(item) for item in given),
         )
     return _Kind("a text", lambda given: isinstance(given, str))
