@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgbt.lexicon import SubstitutionTable, Vocabulary
-from sgbt.lexicon.codes import code_matrix, community_codes, synonym_codes
+from sgbt.lexicon.codes import code_matrix, community_codes, community_levels, synonym_codes
 
 
 def random_world(seed: int) -> tuple[Vocabulary, SubstitutionTable, dict[str, int]]:
@@ -39,6 +39,19 @@ def test_words_that_no_chain_of_substitutions_connects_never_share_a_code(seed: 
     assert codes[:2].tolist() == [0, 1]
     assert sorted(set(codes.tolist())) == list(range(codes.max() + 1))
     assert np.array_equal(codes, community_codes(vocabulary, table, counts))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_levels_name_each_community_by_its_first_word(seed: int) -> None:
+    vocabulary, table, counts = random_world(seed)
+    levels = community_levels(vocabulary, table, counts, resolutions=(1e-6, 30.0))
+    assert levels.shape == (2, len(vocabulary))
+    assert (levels <= np.arange(len(vocabulary))).all()
+    assert (np.take_along_axis(levels, levels, axis=1) == levels).all()
+    assert levels[:, :2].tolist() == [[0, 1], [0, 1]]
+    whole = community_codes(vocabulary, table, counts, resolution=1e-6)  # all that a chain connects
+    assert (np.equal.outer(levels[0], levels[0]) == np.equal.outer(whole, whole)).all()
+    assert len(set(levels[1])) >= len(set(levels[0]))
 
 
 def test_a_bridge_between_two_groups_of_words_is_cut_and_only_its_ends_are_ambiguous() -> None:

@@ -15,7 +15,7 @@ from tests import small
 
 from sgbt.errors import ModelError, SgbtError
 from sgbt.lexicon import SubstitutionTable, Vocabulary
-from sgbt.models import TextClassifier, folder, load_classifier, save_classifier, weights_hash
+from sgbt.models import LinearBag, TextClassifier, folder, load_classifier, save_classifier, weights_hash
 
 CODES = torch.tensor([0, 1] + [2 + number // 2 for number in range(len(small.WORDS))])
 MODELS = {
@@ -23,8 +23,18 @@ MODELS = {
     "cnn-codes": lambda: small.model_of("cnn", codes=CODES, trainable_embedding=True),
     "bilstm": lambda: small.model_of("bilstm", projection=3),
     "two": lambda: small.two_channel("bilstm"),
+    "linear": lambda: linear(),
 }
 TEXTS = ["the film was good", "an awful film", "unheard words only", ""]
+
+
+def linear() -> LinearBag:
+    """A weight per word, drawn at random."""
+    made = LinearBag(features=())
+    made.adopt(codes=CODES, keys=torch.zeros(0, dtype=torch.int64))
+    with torch.no_grad():
+        made.weight[1:] = torch.randn(len(made.weight) - 1, 2, generator=torch.Generator().manual_seed(0))
+    return made
 
 
 def classifier(name: str = "cnn", *, table: SubstitutionTable | None = small.TABLE) -> TextClassifier:
@@ -82,6 +92,16 @@ def refused(path: Path, sentence: str) -> None:
 def edit(path: Path, **changes: object) -> None:
     config = json.loads((path / "config.json").read_text())
     (path / "config.json").write_text(json.dumps(config | changes))
+
+
+def test_a_linear_model_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    """Its options name how far training spread weights, which later versions do in another way."""
+    given = classifier("linear")
+    path = save_classifier(given, tmp_path / "model")
+    plan = json.loads((path / "config.json").read_text())["model"]
+    earlier = {name: option for name, option in plan["options"].items() if name != "ties"} | {"hops": 2}
+    edit(path, model=plan | {"options": earlier})
+    assert weights_hash(load_classifier(path).model) == weights_hash(given.model)
 
 
 def test_a_folder_from_a_newer_version_is_refused(saved: Path) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.report.pages import is_a_whole_table
+from tests.report.pages import is_a_whole_table, rows
 
 from sgbt.evaluate import read_records
 from sgbt.report.methods import MethodRuns, methods_of, presets_in
@@ -120,7 +120,35 @@ def recipes() -> list[str]:
     return [f"| {method.label} | {shown(method, 'clean')} | {shown(method, 'certified')} |" for method in found]
 
 
-@pytest.mark.parametrize("made", [table_1, ablation, pairs, on_one_curve, hyperparameters, recipes, substitution_sets])
+def linear_trials() -> list[str]:
+    found = methods_of(read_records(ROOT / "results" / "trials" / "linear-ties.jsonl"))
+    assert all(method.first.config["split"] == "dev" for method in found)
+    return [f"| {method.label} | {shown(method, 'clean')} | {shown(method, 'certified')} |" for method in found]
+
+
+def gram_trials() -> list[str]:
+    lines = []
+    for row in rows("trials/grams.jsonl"):
+        changed = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in row["trial"].items())
+        dev = row["dev"]
+        lines.append(f"| {changed or 'as shipped'} | {percent(dev['accuracy'])} | {percent(dev['certified'])} |")
+    return lines
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        table_1,
+        ablation,
+        pairs,
+        on_one_curve,
+        hyperparameters,
+        recipes,
+        linear_trials,
+        gram_trials,
+        substitution_sets,
+    ],
+)
 def test_a_table_follows_from_rows(made: Callable[[], list[str]]) -> None:
     lines = made()
     assert len(lines) > 2

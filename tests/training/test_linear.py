@@ -13,15 +13,16 @@ import torch
 
 from sgbt.data import Split, TextDataset
 from sgbt.data.tokenised import RaggedIds
-from sgbt.errors import TrainingError
+from sgbt.errors import SgbtError, TrainingError
 from sgbt.lexicon import PADDING, SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.lexicon.codes import community_codes
-from sgbt.models import LinearBag, load_classifier, worst_case_logits
+from sgbt.models import LinearBag, LinearBagConfig, load_classifier, worst_case_logits
 from sgbt.models.bag_features import FAMILIES, with_word, word_of
 from sgbt.training import GBM, IBP, PRESETS, SEM, Certified, Standard, train
 from sgbt.training.bag_blocks import margins, pieces
 from sgbt.training.bag_options import PositionOptions, RowSets
 from sgbt.training.bag_ties import Ties
+from sgbt.training.config import with_options
 from sgbt.training.linear import bag_objective, bag_vocabulary, fit_features
 from sgbt.training.objective import Corpus
 from sgbt.training.steps import Examples
@@ -146,6 +147,27 @@ def test_the_first_option_is_the_text_itself():
     assert options.words.tolist() == [3, 3, 2, 3, 3]
     assert options.before.tolist() == [0, 0, 5, 5, 0]
     assert options.after.tolist() == [7, 5, 0, 0, 0]
+
+
+@pytest.mark.parametrize(("given", "told"), [(["much"], "a list of numbers for ties"), ([0.0], "ties above 0")])
+def test_ties_are_numbers_above_zero(given, told):
+    assert with_options(LinearBagConfig(), {"ties": [10, 30.5]}, "model").ties == (10, 30.5)
+    assert with_options(LinearBagConfig(), {"ties": []}, "model").ties == ()
+    with pytest.raises(SgbtError, match=told):
+        with_options(LinearBagConfig(), {"ties": given}, "model")
+
+
+def test_without_features_nothing_is_ambiguous_and_ties_are_all_that_differs():
+    """One code for all words: then every position is free of the others, and the worst case is a sum."""
+    data = reviews(texts=200)
+    weights = []
+    for ties in ((), (1.0, 30.0)):
+        model = LinearBag(features=(), ties=ties)
+        run = train(model, data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
+        assert set(run.model.model.codes.tolist()) == {0, 1}
+        assert len(run.model.model.weight) == len(run.model.vocabulary)
+        weights.append(run.model.model.weight)
+    assert not torch.allclose(*weights)
 
 
 def test_ties_are_communities_at_every_level():

@@ -25,6 +25,10 @@ AnyModel = Network | TwoChannel | Bag
 """Whatever a folder can hold, and predict and certify with."""
 
 
+PAST_OPTIONS = frozenset({"hops"})
+"""Options of training that models saved by earlier versions name; the models are the same without them."""
+
+
 def blueprint(model: AnyModel) -> dict[str, Any]:
     """The kind of a model, its options and the sizes of its embedding, as JSON values."""
     if isinstance(model, TwoChannel):
@@ -68,7 +72,8 @@ def embedding_of(plan: dict[str, Any], options: CNNConfig | BiLSTMConfig) -> Wor
 
 def empty_bag(plan: dict[str, Any]) -> Bag:
     """A linear model with room for the planned words and keys."""
-    linear, options = plan["kind"] == LinearBag.kind, plan["options"]
+    linear = plan["kind"] == LinearBag.kind
+    options = {name: option for name, option in plan["options"].items() if name not in PAST_OPTIONS}
     model: Bag = LinearBag(LinearBagConfig(**options)) if linear else GramBag(GramBagConfig(**options))
     model.adopt(codes=torch.zeros(plan["words"], dtype=torch.int64), keys=torch.zeros(plan["keys"], dtype=torch.int64))
     return model
