@@ -101,6 +101,37 @@ def test_what_is_said_of_codes() -> None:
     assert f"right on {right:.0f} % of dev and proven on {proven:.0f} %" in told
 
 
+def test_what_is_said_of_the_linear_models() -> None:
+    found = {
+        row["label"]: 100 * row["metrics"]["certified_accuracy"] for row in rows("trials/linear-before-ties.jsonl")
+    }
+    assert f"({found['certified']:.1f} and {found['certified-words']:.1f} certified, `results/trials" in RESULTS
+    linked = sorted(100 * row["metrics"]["certified_accuracy"] for row in rows("trials/linear-words.jsonl"))
+    assert f"had {linked[0]:.1f} to {linked[-1]:.1f} certified with words alone" in RESULTS
+    tied = {row["label"]: row["metrics"]["certified_accuracy"] for row in rows("trials/linear-ties.jsonl")}
+    for kind in ("words", "codes"):
+        assert tied[f"{kind}-rate0.04"] == max(share for label, share in tied.items() if label.startswith(kind))
+
+
+def test_what_is_said_of_the_certificates() -> None:
+    found = [row for name in ("cnn", "bilstm") for row in rows(f"certificates/{name}.jsonl")]
+    any_tier = {row["run"]: row["certified"] for row in found if row.get("scale") == 1.0 and row["tier"] == "any"}
+    assert f"{any_tier['bilstm-ibp']} of 1,000 reviews with a BiLSTM, {any_tier['cnn-ibp']} with a TextCNN" in RESULTS
+    assert f"{any_tier['bilstm-ibp']} of 1,000 reviews at the full distance" in prose("docs/certificates.md")
+    curves = {row["run"]: row["by_budget"] for row in found if "by_budget" in row}
+    for words in ("2", "4", "8", "16"):
+        plain, first, second = (curves[f"cnn-{name}"][words] for name in ("standard", "gbm", "sgbt"))
+        assert plain < first < second
+
+
+def test_rows_of_trials_and_certificates_tell_what_made_them() -> None:
+    for folder in ("trials", "certificates"):
+        for path in sorted((ROOT / "results" / folder).glob("*.jsonl")):
+            for row in rows(path):
+                assert row["command"].startswith(("python benchmarks/", "sgbt bench")), path.name
+                assert len(row["commit"]) == 40, path.name
+
+
 def test_what_substitution_sets_reach() -> None:
     share = {row["set"]: 100 * row["replaceable"] / row["words"] for row in rows("speed/sets.jsonl")}
     assert (
