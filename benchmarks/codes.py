@@ -37,8 +37,8 @@ TRIALS: list[dict[str, Any]] = [
     {"weight_decay": 6e-4},
     {"weight_decay": 6e-3},
 ]
-"""What differs from the defaults; at the lowest resolution, all words that a chain connects have one code. At 100, where
-a trial was stopped after a quarter of an hour, so many words are ambiguous that nearly all runs of codes can occur."""
+"""What differs from the defaults; at the lowest resolution, all words that a chain connects have one code. At
+100, where a trial was stopped after a quarter of an hour, too many words are ambiguous."""
 
 
 def trial(data: TextDataset, table: SubstitutionTable, options: dict[str, Any]) -> dict[str, Any]:
