@@ -37,8 +37,8 @@ TRIALS: list[dict[str, Any]] = [
     {"weight_decay": 6e-4},
     {"weight_decay": 6e-3},
 ]
-"""What differs from the defaults; at the lowest resolution, all words that a chain connects have one code. At
-100, where a trial was stopped after a quarter of an hour, too many words are ambiguous."""
+"""What differs from the defaults; at the lowest resolution, all words that a chain connects have one code. (At 100
+so many words are ambiguous that what substitution can bring does not fit into memory, and training refuses.)"""
 
 
 def trial(data: TextDataset, table: SubstitutionTable, options: dict[str, Any]) -> dict[str, Any]:

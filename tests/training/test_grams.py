@@ -1,6 +1,7 @@
 """Training a GramBag: it learns, proves what it says it proves, and its loss moves every weight."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,10 +9,11 @@ import torch
 from tests.training.test_linear import TABLE, reviews
 
 from sgbt.certify import certify
+from sgbt.data import Split
 from sgbt.errors import TrainingError
 from sgbt.lexicon import SubstitutionIndex
 from sgbt.models import GramBag, load_classifier, worst_case_logits
-from sgbt.training import IBP, SGBT, Certified, Standard, train
+from sgbt.training import IBP, SGBT, Certified, Standard, gram_sides, train
 from sgbt.training.bag_options import RowSets
 from sgbt.training.config import TrainingConfig, preset_for
 from sgbt.training.gram_sides import gather, keys_told, sides_of
@@ -49,6 +51,22 @@ def test_training_on_the_worst_case_proves_more_than_standard_training():
         worst, labels = worst_of(run.model, data.test)
         proven[objective.name] = int((worst.scatter(1, labels.unsqueeze(1), -torch.inf).amax(dim=1) < 0).sum())
     assert proven["certified"] > proven["standard"]
+
+
+def test_dev_texts_with_too_many_options_are_not_counted_as_proven():
+    data = reviews(texts=200)
+    texts, labels = (*data.dev.texts, *["good " * 9] * 10), [*data.dev.labels, *[0, 1] * 5]
+    data = replace(data, dev=Split("dev", texts, np.array(labels)))
+    run = train(GramBag(resolution=50.0), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
+    proofs = certify(run.model, data.dev, tiers=["ibp"])
+    assert not any(proof.certified for proof in proofs[-10:])  # 3^9 options
+    assert run.dev["certified"] == pytest.approx(sum(proof.certified for proof in proofs) / len(proofs))
+
+
+def test_runs_that_memory_cannot_hold_are_refused(monkeypatch):
+    monkeypatch.setattr(gram_sides, "MOST_ENTRIES", 100)
+    with pytest.raises(TrainingError, match="lower its resolution"):
+        train(GramBag(resolution=50.0), reviews(), objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
 
 
 def test_a_run_writes_what_another_process_needs_and_is_the_same_each_time(tmp_path):

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sgbt.data import RaggedIds
 from sgbt.data.batches import pad
+from sgbt.errors import TrainingError
 from sgbt.models.bag_features import places_of
 from sgbt.models.gram_options import GramOptions
 from sgbt.models.gram_worst_case import credited
@@ -19,6 +20,8 @@ from sgbt.training.bag_options import RowSets
 
 POSITIONS = 1 << 18
 """Words whose runs are found at once."""
+MOST_ENTRIES = 100_000_000
+"""Runs that substitution can bring to the texts of a corpus, all told: beyond that they do not fit into memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +39,8 @@ class Side:
     cell_text: Tensor
     first: Tensor
     """The option of every cell that is the text itself."""
+    undecided: Tensor
+    """Texts of which a cell was left out for its size: their worst case is not known."""
 
     def told(self, features: int) -> Tensor:
         """In how many texts each feature stands; the options of a cell share one text among them."""
@@ -84,7 +89,8 @@ class Gathered:
 
 
 def gather(rows: RaggedIds, sets: RowSets, *, longest: int) -> Iterator[Gathered]:
-    """The options of all texts, those of like length together."""
+    """The options of all texts, those of like length together; refused where they are too many."""
+    entries = 0
     order = np.argsort(rows.lengths, kind="stable")
     start = 0
     while start < len(order):
@@ -95,7 +101,16 @@ def gather(rows: RaggedIds, sets: RowSets, *, longest: int) -> Iterator[Gathered
         batch = pad(rows, chosen)
         ids = batch.ids.masked_fill(~batch.mask, 0)
         own = sets.codes[ids, 0].masked_fill(~batch.mask, 0)
-        yield Gathered(chosen, GramOptions.of(sets.codes[ids], sets.code_counts[ids], own, longest=longest))
+        found = GramOptions.of(sets.codes[ids], sets.code_counts[ids], own, longest=longest)
+        entries += len(found.entry_key)
+        if entries > MOST_ENTRIES:
+            raise TrainingError(
+                wanted=f"at most {MOST_ENTRIES:,} runs of codes that substitution can bring to the texts",
+                got=f"more in the {stop:,} shortest of {len(order):,} texts",
+                where="a GramBag",
+                remedy="lower its resolution, so that fewer words are ambiguous, or longest",
+            )
+        yield Gathered(chosen, found)
         start = stop
 
 
@@ -114,6 +129,7 @@ def sides_of(gathered: list[Gathered], labels: np.ndarray, keys: Tensor) -> list
 def _side(gathered: list[Gathered], labels: np.ndarray, label: int, keys: Tensor) -> Side:
     parts: dict[str, list[np.ndarray]] = {name: [] for name in ("fixed", "fixed_text", "entry", "entry_option")}
     parts |= {name: [] for name in ("entry_holders", "option_cell", "cell_text")}
+    undecided = []
     texts = options = cells = 0
     for part in gathered:
         own = labels[part.rows] == label
@@ -134,9 +150,10 @@ def _side(gathered: list[Gathered], labels: np.ndarray, label: int, keys: Tensor
         parts["entry_holders"].append(found.entry_holders[kept])
         parts["option_cell"].append(cell_number[found.option_cell[option_kept]])
         parts["cell_text"].append(number[found.cell_text[cell_kept]])
+        undecided.append(found.undecided[own])
         texts, cells, options = texts + int(own.sum()), cells + int(cell_kept.sum()), options + int(option_kept.sum())
     flat = {name: torch.from_numpy(np.concatenate(pieces).astype(np.int64)) for name, pieces in parts.items()}
     for name in ("fixed", "fixed_text"):  # the longest lists by far
         flat[name] = flat[name].to(torch.int32)
     first = torch.from_numpy(np.flatnonzero(np.diff(flat["option_cell"].numpy(), prepend=-1)))
-    return Side(label=label, texts=texts, first=first, **flat)
+    return Side(label=label, texts=texts, first=first, undecided=torch.from_numpy(np.concatenate(undecided)), **flat)

@@ -146,6 +146,6 @@ def _shares(sides: list[Side], weight: Tensor, bias: Tensor) -> dict[str, float]
         found = side.margins(weight, bias)
         others = torch.arange(weight.shape[1]) != side.label
         right += int((found.clean[:, others].amax(dim=1) < 0).sum())
-        proven += int((found.worst[:, others].amax(dim=1) < 0).sum())
+        proven += int(((found.worst[:, others].amax(dim=1) < 0) & ~side.undecided).sum())
     texts = sum(side.texts for side in sides)
     return {"accuracy": right / texts, "certified": proven / texts}
