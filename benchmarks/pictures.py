@@ -5,7 +5,12 @@ python benchmarks/pictures.py
 
 from __future__ import annotations
 
+import hashlib
 import json
+import struct
+import subprocess
+import tempfile
+import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,6 +18,7 @@ from pathlib import Path
 from sgbt.evaluate import read_records
 from sgbt.files import atomic_write
 from sgbt.report import charts
+from sgbt.report.build import report_of_folder
 from sgbt.report.drawn import penalties, trade_off
 from sgbt.report.methods import methods_of
 from sgbt.report.picture import picture
@@ -60,11 +66,38 @@ PICTURES: dict[str, Callable[[], str]] = {
 }
 
 
+REPORTED = ROOT / "results" / "imdb-linear" / "records.jsonl"
+
+
+def photograph() -> bytes:
+    """The top of the report of `REPORTED`, as PNG."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = report_of_folder(REPORTED.parent).save(Path(folder) / "report.html")
+        shot = Path(folder) / "report.png"
+        size = ["--window-size=1240,1330", "--hide-scrollbars", f"--screenshot={shot}"]
+        subprocess.run(
+            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", *size, page.as_uri()],
+            check=True,
+            capture_output=True,
+        )
+        return with_note(shot.read_bytes(), hashlib.sha256(REPORTED.read_bytes()).hexdigest())
+
+
+def with_note(png: bytes, note: str) -> bytes:
+    """A PNG with a comment, right after its header (8 bytes of signature and 25 of the first chunk)."""
+    body = b"tEXtrows\0" + note.encode()
+    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    return png[:33] + chunk + png[33:]
+
+
 def main() -> None:
     """Write every picture."""
+    assets = ROOT / "docs" / "assets"
     for name, drawn in PICTURES.items():
-        with atomic_write(ROOT / "docs" / "assets" / name) as stream:
+        with atomic_write(assets / name) as stream:
             stream.write(picture(drawn()).encode())
+    with atomic_write(assets / "report.png") as stream:
+        stream.write(photograph())
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 from types import ModuleType
 
@@ -173,6 +174,13 @@ def pictures() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_the_photograph_of_a_report_is_of_todays_rows() -> None:
+    drawn = pictures()
+    of_rows = hashlib.sha256(drawn.REPORTED.read_bytes()).hexdigest()
+    png = (ROOT / "docs" / "assets" / "report.png").read_bytes()
+    assert drawn.with_note(png[:33], of_rows) == png[: 33 + 12 + 5 + 64]
 
 
 @pytest.mark.parametrize("name", sorted(pictures().PICTURES))
