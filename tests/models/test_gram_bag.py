@@ -1,5 +1,6 @@
 """GramBag: what it counts, and that its bound lies above every allowed text, found here by trying every one of them."""
 
+import math
 from itertools import product
 
 import pytest
@@ -121,7 +122,7 @@ def test_the_bound_word_by_word_holds_for_every_text():
 
 
 def test_too_many_options_leave_a_text_undecided(monkeypatch):
-    monkeypatch.setattr(gram_options.GramOptions.of, "__kwdefaults__", {"most": 3})
+    monkeypatch.setattr(gram_options.GramOptions.of, "__kwdefaults__", {"most": 3, "room": math.inf})
     generator = torch.Generator().manual_seed(7)
     model = random_model(generator)
     model.codes.copy_(torch.arange(WORDS).clamp(max=5))

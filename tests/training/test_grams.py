@@ -61,6 +61,8 @@ def test_dev_texts_with_too_many_options_are_not_counted_as_proven():
     proofs = certify(run.model, data.dev, tiers=["ibp"])
     assert not any(proof.certified for proof in proofs[-10:])  # 3^9 options
     assert run.dev["certified"] == pytest.approx(sum(proof.certified for proof in proofs) / len(proofs))
+    predicted = run.model.predict(data.dev.texts).probabilities.argmax(axis=1)
+    assert run.dev["accuracy"] == pytest.approx((predicted == data.dev.labels).mean())
 
 
 def test_runs_that_memory_cannot_hold_are_refused(monkeypatch):

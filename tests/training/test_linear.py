@@ -1,5 +1,6 @@
 """Training of linear models: blocks agree with the model, and a run learns, resumes, repeats and certifies."""
 
+import math
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from sgbt.data import Split, TextDataset
 from sgbt.data.tokenised import RaggedIds
 from sgbt.errors import SgbtError, TrainingError
 from sgbt.lexicon import PADDING, SubstitutionIndex, SubstitutionTable, Vocabulary
-from sgbt.lexicon.codes import community_codes
+from sgbt.lexicon.codes import community_codes, community_levels
 from sgbt.models import LinearBag, LinearBagConfig, load_classifier, worst_case_logits
 from sgbt.models.bag_features import FAMILIES, with_word, word_of
 from sgbt.training import GBM, IBP, PRESETS, SEM, Certified, Standard, train
@@ -152,9 +153,23 @@ def test_the_first_option_is_the_text_itself():
 @pytest.mark.parametrize(("given", "told"), [(["much"], "a list of numbers for ties"), ([0.0], "ties above 0")])
 def test_ties_are_numbers_above_zero(given, told):
     assert with_options(LinearBagConfig(), {"ties": [10, 30.5]}, "model").ties == (10, 30.5)
-    assert with_options(LinearBagConfig(), {"ties": []}, "model").ties == ()
+    assert with_options(LinearBagConfig(ties=()), {"ties": [3.0]}, "model").ties == (3.0,)
+    for wrong in (30.0, ("a",), (math.inf,)):
+        with pytest.raises(SgbtError, match="ties above 0"):
+            LinearBag(ties=wrong)
     with pytest.raises(SgbtError, match=told):
         with_options(LinearBagConfig(), {"ties": given}, "model")
+
+
+def test_small_tables_are_tied_too():
+    """At the usual resolutions every word of this table is alone; then those of resolution 1 are taken."""
+    words = Vocabulary.build(dict.fromkeys([*TABLE.entries, "great", "of", "movie"], 1), minimum_count=0)
+    assert (community_levels(words, TABLE, {}, resolutions=LinearBagConfig().ties) == np.arange(len(words))).all()
+    data = reviews()
+    tied = train(LinearBag(), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK).model.model.weight
+    free = train(LinearBag(ties=()), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
+    assert tied.shape == free.model.model.weight.shape
+    assert not torch.allclose(tied, free.model.model.weight)
 
 
 def test_without_features_nothing_is_ambiguous_and_ties_are_all_that_differs():
@@ -171,7 +186,7 @@ def test_without_features_nothing_is_ambiguous_and_ties_are_all_that_differs():
 
 
 def test_ties_are_communities_at_every_level():
-    """The covariance of two weights is the share of levels that put their words together, all else equal."""
+    """The covariance of two weights is the number of levels that put their words together over 1 + levels."""
     generator = torch.Generator().manual_seed(2)
     tied = 0
     for _ in range(10):

@@ -22,7 +22,7 @@ def community_codes(
 
     A text whose words can only become words of their own community keeps its codes under every substitution. One code
     for all words that a chain of substitutions connects would make that true of every text, but the longest chains
-    connect nearly half of all running words, good and bad among them. Communities (Louvain's method; a link counts as
+    connect words as far apart as good and bad. Communities (Louvain's method; a link counts as
     often as the word that it replaces occurs) leave few words at the borders, whose sets have several codes and are
     bounded as sets. A higher `resolution` makes communities smaller and borders longer. A word without links is a
     community by itself. Codes are numbered from 2; 0 is padding, 1 unknown.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,10 @@ MOST = 4096
 """Ways to fill one cell; a text with a cell that has more is left undecided."""
 
 
+class TooManyRunsError(Exception):
+    """There is no room for all the runs that substitution can bring."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GramOptions:
     """The runs of several texts, as lists of keys.
@@ -28,7 +33,8 @@ class GramOptions:
     the same slots, the places of runs that hold an ambiguous word. Entry e says that option `entry_option[e]` puts the
     run `entry_key[e]` into one slot, and that `entry_holders[e]` slots of the text can hold this run. A run that is
     fixed in its text is not an entry: there it changes nothing. `cell_place` is the word of a cell that has only one,
-    else -1; `option_code` is then its code. `undecided` marks texts with a cell of too many options, which is left out.
+    else -1; `option_code` is then its code. `undecided` marks texts with a cell of too many options: of such a cell
+    only the text itself is listed, and the worst case of the text is not known.
     """
 
     fixed_text: Array
@@ -43,14 +49,17 @@ class GramOptions:
     undecided: Array
 
     @staticmethod
-    def of(codes: Tensor, counts: Tensor, own: Tensor, *, longest: int, most: int = MOST) -> GramOptions:
+    def of(
+        codes: Tensor, counts: Tensor, own: Tensor, *, longest: int, most: int = MOST, room: float = math.inf
+    ) -> GramOptions:
         """From the distinct codes of every position [texts, words, width], of which the first `counts` [texts, words]
-        count, and the codes of the text itself [texts, words], 0 at padding.
+        count, and the codes of the text itself [texts, words], 0 at padding. More than `room` entries are refused with
+        `TooManyRunsError`, before they fill the memory.
         """
         counts = torch.where(own > 0, counts, 1)
         steady = torch.where(counts > 1, 0, own)  # a run through an ambiguous word is not fixed
         fixed_text, fixed_key = distinct_runs(steady, longest)
-        build = _Cells(own.numpy(), codes.numpy(), counts.numpy(), longest, most)
+        build = _Cells(own.numpy(), codes.numpy(), counts.numpy(), longest, most, room)
         text, place = (counts > 1).nonzero(as_tuple=True)
         if len(text):
             build.add_all(text.numpy(), place.numpy())
@@ -60,8 +69,9 @@ class GramOptions:
 class _Cells:
     """Cells as they are found, one after the other."""
 
-    def __init__(self, own: Array, codes: Array, counts: Array, longest: int, most: int) -> None:
+    def __init__(self, own: Array, codes: Array, counts: Array, longest: int, most: int, room: float) -> None:
         self.own, self.codes, self.counts, self.longest, self.most = own, codes, counts, longest, most
+        self.room = room
         self.lengths = (own > 0).sum(axis=1)
         self.undecided = np.zeros(len(own), bool)
         self.cells: list[tuple[int, int]] = []
@@ -85,7 +95,7 @@ class _Cells:
             size *= len(choice)
         if size > self.most:
             self.undecided[text] = True
-            return
+            choices, size = [np.array([code]) for code in own], 1
         ordered = [np.concatenate([[code], choice[choice != code]]) for code, choice in zip(own, choices, strict=True)]
         grid = np.stack([axis.ravel() for axis in np.meshgrid(*ordered, indexing="ij")], axis=1)
         first = max(places[0] - self.longest + 1, 0)
@@ -105,6 +115,9 @@ class _Cells:
             for slot in np.flatnonzero(touched[length : length + count] > touched[:count]).tolist():
                 self.entries.append((self.total, self.slots, keys[:, slot]))
                 self.slots += 1
+                self.room -= size
+                if self.room < 0:
+                    raise TooManyRunsError
         alone = len(places) == 1
         self.options.append((len(self.cells), grid[:, 0] if alone else np.zeros(size, np.int64)))
         self.cells.append((text, places[0] if alone else -1))

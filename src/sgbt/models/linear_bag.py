@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,14 +31,17 @@ class LinearBagConfig:
     """The share of features that a training step leaves out."""
     ties: tuple[float, ...] = (30.0, 100.0, 300.0)
     """Resolutions of the communities of substitutes whose words share a part of their weights when training is on the
-    worst case (`sgbt.training.bag_ties`); none: every word learns by itself."""
+    worst case (`sgbt.training.bag_ties`); none: every word learns by itself. They suit tables of some thousand words;
+    where a small table has no communities at any of them, those at resolution 1 are taken."""
 
     def __post_init__(self) -> None:
         for name in ("features", "ties"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))  # JSON and TOML have lists
+            if isinstance(given := getattr(self, name), list):  # JSON and TOML have lists
+                object.__setattr__(self, name, tuple(given))
         check_families(self.features)
-        fine = self.classes >= 2 and self.minimum_count >= 1 and all(each > 0 for each in (self.resolution, *self.ties))
-        if not fine or not 0 <= self.dropout < 1:
+        counts = self.classes >= 2 and self.minimum_count >= 1 and 0 <= self.dropout < 1
+        finenesses = (self.resolution, *self.ties) if isinstance(self.ties, tuple) else (None,)
+        if not counts or not all(isinstance(each, int | float) and 0 < each < math.inf for each in finenesses):
             raise ModelError(
                 wanted="two classes, minimum_count of 1, resolution and ties above 0, dropout below 1",
                 got=str(self),

@@ -5,8 +5,8 @@ step moves only the worst word of each set, and they get there slowly, one overt
 seldom gets there never. So a weight is written as a sum: w = (own part + a part for each community of its word) /
 sqrt(1 + levels), the communities being those of the substitution graph at several resolutions (levels), coarse to fine.
 Every w can still be reached, but equal weights of substitutes now cost the least under an l2 penalty: that penalty is
-the prior that all weights have variance 1, and two of them a covariance of the share of levels that put their words
-together.
+the prior that all weights have variance 1, and two of them a covariance of the number of levels that put their words
+together, over 1 + levels.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from sgbt.data import RaggedIds
 from sgbt.data.batches import pad
 from sgbt.errors import TrainingError
 from sgbt.models.bag_features import places_of
-from sgbt.models.gram_options import GramOptions
+from sgbt.models.gram_options import GramOptions, TooManyRunsError
 from sgbt.models.gram_worst_case import credited
 from sgbt.training.bag_blocks import Margins
 from sgbt.training.bag_options import RowSets
@@ -40,7 +40,7 @@ class Side:
     first: Tensor
     """The option of every cell that is the text itself."""
     undecided: Tensor
-    """Texts of which a cell was left out for its size: their worst case is not known."""
+    """Texts with a cell of too many options: their worst case is not known."""
 
     def told(self, features: int) -> Tensor:
         """In how many texts each feature stands; the options of a cell share one text among them."""
@@ -90,7 +90,7 @@ class Gathered:
 
 def gather(rows: RaggedIds, sets: RowSets, *, longest: int) -> Iterator[Gathered]:
     """The options of all texts, those of like length together; refused where they are too many."""
-    entries = 0
+    room = MOST_ENTRIES
     order = np.argsort(rows.lengths, kind="stable")
     start = 0
     while start < len(order):
@@ -101,15 +101,16 @@ def gather(rows: RaggedIds, sets: RowSets, *, longest: int) -> Iterator[Gathered
         batch = pad(rows, chosen)
         ids = batch.ids.masked_fill(~batch.mask, 0)
         own = sets.codes[ids, 0].masked_fill(~batch.mask, 0)
-        found = GramOptions.of(sets.codes[ids], sets.code_counts[ids], own, longest=longest)
-        entries += len(found.entry_key)
-        if entries > MOST_ENTRIES:
+        try:
+            found = GramOptions.of(sets.codes[ids], sets.code_counts[ids], own, longest=longest, room=room)
+        except TooManyRunsError:
             raise TrainingError(
                 wanted=f"at most {MOST_ENTRIES:,} runs of codes that substitution can bring to the texts",
                 got=f"more in the {stop:,} shortest of {len(order):,} texts",
                 where="a GramBag",
                 remedy="lower its resolution, so that fewer words are ambiguous, or longest",
-            )
+            ) from None
+        room -= len(found.entry_key)
         yield Gathered(chosen, found)
         start = stop
 

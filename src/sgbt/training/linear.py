@@ -8,6 +8,7 @@ are small. Around ambiguous words, training and the choice by dev use a bound sl
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -170,7 +171,11 @@ class LinearTrainer(Trainer):
         bag, corpus = _bag(self.model), self.corpus
         if corpus.table is None or not self.objective.needs_substitutions or not bag.config.ties:
             return None
-        levels = community_levels(corpus.vocabulary, corpus.table, corpus.counts, resolutions=bag.config.ties)
+        words = (corpus.vocabulary, corpus.table, corpus.counts)
+        levels = community_levels(*words, resolutions=bag.config.ties)
+        if (levels == np.arange(levels.shape[1])).all():  # a table so small that these leave every word alone
+            levels = community_levels(*words, resolutions=(1.0,))
+        self.settings = hashlib.sha256(self.settings.encode() + levels.tobytes()).hexdigest()
         return Ties.of(bag, torch.from_numpy(levels))
 
     def _blocks(self, examples: Examples, order: np.ndarray, size: int) -> list[Block]:
