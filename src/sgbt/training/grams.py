@@ -5,7 +5,7 @@ class have it than others (naive Bayes); v is what the optimiser moves, with an 
 costs much to use, and one that tells much costs little: this is what makes linear models of a million runs good (Wang
 and Manning 2012, "Baselines and bigrams"). Runs that substitution can bring share the texts they can stand in, so that
 a run and what it can become start with like weights. The loss is convex and nothing is drawn at random, so it has one
-minimum. It takes a minute; a run that was interrupted starts again.
+minimum. It takes minutes; a run that was interrupted starts again.
 """
 
 from __future__ import annotations
