@@ -48,9 +48,8 @@ class Ties:
         word = torch.cat([torch.arange(size), word_of(model.keys)])
         reads = (word >= 0).nonzero().squeeze(1)
         keyed = reads[reads >= size]
-        own = torch.ones(features, dtype=torch.float64)
+        own = torch.full((features,), 1.0 + len(communities), dtype=torch.float64)
         rows, columns, parts = [torch.arange(features)], [torch.arange(features)], features
-        own += len(communities)
         for community in communities:
             labels = torch.cat([community, with_word(model.keys[keyed - size], community[word[keyed]])])
             _, group, counts = labels.unique(return_inverse=True, return_counts=True)
