@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from tests.report.pages import rows as rows_of
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "results" / "certificates").glob("*.jsonl"))
 TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown", "exact", "any")
 BUDGETS = (0, 1, 2, 4, 8, 16, 32, 64, -1)
-
-
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def tier_lines(rows: list[dict[str, Any]]) -> list[str]:

@@ -136,6 +136,33 @@ def test_rows_of_trials_and_certificates_tell_what_made_them() -> None:
                 assert len(row["commit"]) == 40, path.name
 
 
+def test_what_words_add_beside_a_grambag() -> None:
+    alone = a_method("imdb-linear", "imdb", "grams", "certified").first.metrics
+    for model in ("cnn", "bilstm"):
+        beside = a_method("imdb-two-channel", "imdb", model, "certified").first.metrics
+        on_dev = {name: 100 * (beside["dev"][name] - alone["dev"][name]) for name in ("accuracy", "certified")}
+        assert 0.05 < on_dev["accuracy"] < 0.25
+        assert 0.15 < on_dev["certified"] < 0.25
+        assert 0.05 < 100 * (beside["clean_accuracy"] - alone["clean_accuracy"]) < 0.25
+        assert beside["certified_accuracy"] < alone["certified_accuracy"]
+    assert "both add 0.1 to 0.2 points to clean and 0.2 to certified accuracy" in RESULTS
+
+
+def test_the_run_behind_the_speed_of_certificates() -> None:
+    clean = rows("speed/certify.jsonl")[0]["clean"]
+    assert f"({100 * clean['count'] / clean['total']:.1f} % clean)" in prose("docs/certificates.md")
+
+
+def test_what_a_certificate_is_worth_against_other_sets() -> None:
+    found = [method for method in methods("substitutions-small") if method.label == "certified"]
+    held = {str(method.first.substitutions["name"]): method.value("certified") for method in found}
+    assert held["counter_fitted"] == pytest.approx(2 / 3, abs=0.01)
+    assert held["wordnet"] == pytest.approx(0.1, abs=0.015)
+    assert held["sememes"] == pytest.approx(0.1, abs=0.015)
+    assert "keeps two thirds of the texts" in RESULTS
+    assert "a tenth against WordNet's or the sememes'" in RESULTS
+
+
 def test_what_substitution_sets_reach() -> None:
     share = {row["set"]: 100 * row["replaceable"] / row["words"] for row in rows("speed/sets.jsonl")}
     assert (

@@ -13,6 +13,8 @@ from sgbt.report.build import report_of_folder
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in (ROOT / "results").glob("*/records.jsonl"))
+TRIALS = sorted(path for path in (ROOT / "results" / "trials").glob("*.jsonl") if path.stem != "grams")
+RECORDS = [*(folder / "records.jsonl" for folder in FOLDERS), *TRIALS]
 METRICS = ("clean_accuracy", "clean_total", "certified_accuracy", "certified_total")
 
 
@@ -27,9 +29,9 @@ def test_tables_follow_from_rows(folder: Path) -> None:
         assert made.text(suffix) == (folder / f"report{suffix}").read_text(encoding="utf-8"), suffix
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_no_certified_text_was_broken_and_counts_agree(folder: Path) -> None:
-    for record in read_records(folder / "records.jsonl"):
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: str(path.relative_to(ROOT / "results")))
+def test_no_certified_text_was_broken_and_counts_agree(path: Path) -> None:
+    for record in read_records(path):
         metrics = record.metrics
         assert set(METRICS) <= set(metrics), record
         assert metrics["clean_accuracy"] == metrics["clean_count"] / metrics["clean_total"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import pytest
-from tests.report.pages import is_a_whole_table
+from tests.report.pages import is_a_whole_table, rows
 
 ROOT = Path(__file__).parents[2]
 SPEED = ROOT / "results" / "speed"
@@ -21,7 +20,7 @@ Row = dict[str, Any]
 
 
 def rows_of(name: str) -> list[Row]:
-    return [json.loads(line) for line in (SPEED / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    return rows(f"speed/{name}.jsonl")
 
 
 def the(rows: list[Row], **wanted: object) -> Row:
@@ -60,13 +59,8 @@ def epochs() -> list[str]:
 
 def tiers() -> list[str]:
     """docs/results.md: what a certificate costs, tier by tier."""
-    rows = [
-        json.loads(line)
-        for path in sorted((ROOT / "results" / "certificates").glob("*.jsonl"), reverse=True)
-        for line in path.read_text(encoding="utf-8").splitlines()
-    ]
     found: dict[str, dict[str, Row]] = {}
-    for row in rows:
+    for row in (*rows("certificates/cnn.jsonl"), *rows("certificates/bilstm.jsonl")):
         if row.get("scale") == 1.0:
             found.setdefault(row["run"], {})[row["tier"]] = row
     lines = []

@@ -155,9 +155,11 @@ class LinearTrainer(Trainer):
         order = np.random.default_rng(mixed(self.seed)).permutation(len(self.train.rows))
         self.blocks = self._blocks(self.train, order, self.config.batch_size)
         self.dev_blocks = self._blocks(self.dev, np.arange(len(self.dev.rows)), TEXTS_AT_ONCE)
-        bag, ties = _bag(self.model), self._ties()
-        if ties is not None:
+        bag, levels, ties = _bag(self.model), self._levels(), None
+        if levels is not None:
+            ties = Ties.of(bag, torch.from_numpy(levels))
             bag.weight = nn.Parameter(bag.weight.new_zeros(ties.parts, bag.config.classes))
+            self.settings = hashlib.sha256(self.settings.encode() + levels.tobytes()).hexdigest()
         self.loss = BagLoss(bag, self.objective, ties)
 
     def run(self) -> RunLog:
@@ -167,7 +169,8 @@ class LinearTrainer(Trainer):
             _bag(self.model).weight = nn.Parameter(self.loss.weight().detach().clone())
         return log
 
-    def _ties(self) -> Ties | None:
+    def _levels(self) -> np.ndarray | None:
+        """The communities whose words are tied, or None where nothing is replaced or tied."""
         bag, corpus = _bag(self.model), self.corpus
         if corpus.table is None or not self.objective.needs_substitutions or not bag.config.ties:
             return None
@@ -175,8 +178,7 @@ class LinearTrainer(Trainer):
         levels = community_levels(*words, resolutions=bag.config.ties)
         if (levels == np.arange(levels.shape[1])).all():  # a table so small that these leave every word alone
             levels = community_levels(*words, resolutions=(1.0,))
-        self.settings = hashlib.sha256(self.settings.encode() + levels.tobytes()).hexdigest()
-        return Ties.of(bag, torch.from_numpy(levels))
+        return levels
 
     def _blocks(self, examples: Examples, order: np.ndarray, size: int) -> list[Block]:
         index = examples.substitutions if self.objective.needs_substitutions else None
