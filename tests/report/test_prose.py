@@ -112,6 +112,9 @@ def test_what_is_said_of_the_linear_models() -> None:
     without = linked.pop("decay3e-5-hops0")
     told = f"had {min(linked.values()):.1f} to {max(linked.values()):.1f} certified (and {without:.1f} without either"
     assert told in RESULTS
+    slow = {row["label"]: 100 * row["metrics"]["certified_accuracy"] for row in rows("trials/linear-mark.jsonl")}
+    told = f"no ties have {slow['mark']:.1f} certified, and {slow['mark-l2-3e-6']:.1f} with a tenth of the penalty"
+    assert told in RESULTS
     tied = {row["label"]: row["metrics"]["certified_accuracy"] for row in rows("trials/linear-ties.jsonl")}
     for kind in ("words", "codes"):
         assert tied[f"{kind}-rate0.04"] == max(share for label, share in tied.items() if label.startswith(kind))
