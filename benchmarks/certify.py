@@ -1,6 +1,6 @@
 """What each tier certifies and costs: fractions and milliseconds per tier, speed of a whole test set, and budgets.
 
-    python benchmarks/certify.py                          runs trained here on 10,000 reviews: half an hour, kept
+    python benchmarks/certify.py                          the models of the grid `certificates`: half an hour, kept
     python benchmarks/certify.py runs/a runs/b --texts 1000 --whole --threads 2 --out rows.jsonl     trained runs
 
 Every tier is tried on every text, at the real substitution set and with substitutes drawn to 0.3 and 0.1 of their
@@ -18,7 +18,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
 import torch
 from _rows import write_rows
 
@@ -32,10 +31,13 @@ from sgbt.certify.tiers import bounds_of, lowest_of, offered, readings_of
 from sgbt.certify.word_tables import WordTables
 from sgbt.cli.memory import keep_freed_memory
 from sgbt.data import Split
-from sgbt.lexicon import SubstitutionIndex, smoothed_vectors
+from sgbt.evaluate import load_grid
+from sgbt.evaluate.materials import Materials
+from sgbt.evaluate.rebuild import Published
+from sgbt.evaluate.unit import training_unit
+from sgbt.lexicon import SubstitutionIndex
 from sgbt.models import BiLSTM, TextClassifier, TextCNN, load_classifier
 from sgbt.shares import Share
-from sgbt.training import GBM, IBP, SGBT, Standard, TrainingConfig, train
 
 LONGEST_BILSTM = 256
 
@@ -59,7 +61,7 @@ def main() -> None:
     keep_freed_memory()  # as the command does
     reviews = sgbt.load_dataset("imdb")
     some = reviews.test.take(range(0, len(reviews.test), max(len(reviews.test) // options.texts, 1)))[: options.texts]
-    runs = options.runs or trained_runs(reviews, options.trained)
+    runs = options.runs or trained_runs(options.trained)
     rows = []
     for run in runs:
         classifier = load_classifier(run)
@@ -198,37 +200,15 @@ def all_tiers(classifier: TextClassifier, name: str, texts: Split) -> dict[str, 
     return {"run": name, "texts": len(texts), "wall_seconds": times, "correct": len(right), "mean_milliseconds": alone}
 
 
-def trained_runs(reviews: sgbt.TextDataset, folder: Path) -> list[Path]:
-    """A TextCNN and a BiLSTM for each objective, trained on 10,000 reviews for four epochs; those there are are kept.
-
-    The embedding is trainable and starts from GloVe averaged over substitutes; training on intervals needs that. A
-    BiLSTM trained on intervals averages its states: with the last state alone it learns little.
-    """
-    table = sgbt.SubstitutionTable.counter_fitted()
-    vectors = smoothed_vectors(sgbt.load_embeddings("glove"), table).condensed(64, spread=0.16)
-    some = replace(reviews, train=sampled(reviews.train, 10_000), dev=sampled(reviews.dev, 1_000))
-    runs = []
-    intervals = IBP(kappa=1.0, ramp_epochs=1.0)
-    for kind, rate, longest in (("cnn", 3e-3, 400), ("bilstm", 2e-3, LONGEST_BILSTM)):
-        config = TrainingConfig(
-            epochs=4, patience=4, batch_size=32, learning_rate=rate, weight_decay=0.0, max_length=longest
-        )
-        for objective in (Standard(), GBM(), SGBT(), intervals):
-            runs.append(folder / f"{kind}-{objective.name}")
-            if (runs[-1] / "config.json").exists():
-                continue
-            pooling = "mean" if objective is intervals else "last"
-            model: TextCNN | BiLSTM = BiLSTM(vectors, pooling=pooling, trainable_embedding=True)
-            if kind == "cnn":
-                model = TextCNN(vectors, filters=64, kernel_sizes=(3,), pooling="mean", trainable_embedding=True)
-            run = train(model, some, objective=objective, substitutions=table, config=config, out=runs[-1])
+def trained_runs(folder: Path) -> list[Path]:
+    """The eight models of the grid `certificates`; those that the folder has are kept."""
+    materials, runs = Materials(), []
+    for cell in load_grid("certificates").cells():
+        runs.append(folder / f"{cell.model}-{cell.method.label}")
+        if not (runs[-1] / "config.json").exists():
+            run = Published(cell, training_unit(cell, materials), materials).train(runs[-1])
             print(f"trained {runs[-1].name}: {run.dev}", flush=True)
     return runs
-
-
-def sampled(split: Split, number: int) -> Split:
-    """So many of the texts, drawn with a fixed seed, in their order."""
-    return split.take(np.sort(np.random.default_rng(0).permutation(len(split))[:number]).tolist())
 
 
 if __name__ == "__main__":

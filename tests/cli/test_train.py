@@ -170,8 +170,10 @@ def test_a_wrong_name_or_number_is_one_sentence(
         ("[model]\nfilters = true\n", "a whole number for filters"),
         ("[objective]\nbeta = 'much'\n", "a number for beta"),
         ("[objective]\nnormalisation = 3\n", "a text for normalisation"),
-        ("training = 3\n", "the tables training, model and objective"),
-        ("[other]\n", "the tables training, model and objective"),
+        ("[start]\naveraged = 1\n", "true or false for averaged"),
+        ("[start]\nwidth = 1000\n", "a width from 1 to"),
+        ("training = 3\n", "the tables training, model, objective and start"),
+        ("[other]\n", "the tables training, model, objective and start"),
         ("not toml", "a TOML file"),
     ],
 )
@@ -182,6 +184,18 @@ def test_a_configuration_file_with_a_fault_is_one_sentence(
     told = refused(monkeypatch, capsys, "reviews.csv", "--out", "run", "--config", "own.toml")
     assert sentence in told
     assert told.strip().count("\n") == 0
+
+
+def test_an_embedding_starts_from_what_the_table_start_makes_of_the_vectors(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("own.toml").write_text("[start]\naveraged = true\nwidth = 3\n")
+    assert sgbt(monkeypatch, "reviews.csv", "--out", "run", "--config", "own.toml") == 0
+    assert load_classifier(Path("run")).model.embedding.width == 3
+    capsys.readouterr()
+    arguments = ("reviews.csv", "--out", "bag", "--config", "own.toml", "--model", "linear", "--objective", "certified")
+    assert "a model with an embedding, got linear" in refused(monkeypatch, capsys, *arguments)
+    assert not Path("bag").exists()
 
 
 def test_a_name_in_brackets_is_told_as_it_is(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sgbt.errors import EvaluationError
@@ -12,8 +13,10 @@ from sgbt.evaluate.code_version import tree_of
 from sgbt.evaluate.grid import Grid, matches
 from sgbt.evaluate.grid_file import parse_grid
 from sgbt.evaluate.materials import Materials, sample_rows
-from sgbt.evaluate.toy import toy_dataset
-from sgbt.evaluate.unit import units_of
+from sgbt.evaluate.toy import toy_dataset, toy_table, toy_vectors
+from sgbt.evaluate.unit import training_unit, units_of
+from sgbt.evaluate.working import untrained
+from sgbt.lexicon import smoothed_vectors
 
 SMALL = """
 vectors = "toy"
@@ -61,6 +64,27 @@ def test_a_grid_on_dev_never_reads_test() -> None:
     assert on_dev.test.texts == on_dev.dev.texts == whole.dev.texts
     assert not set(on_dev.test.texts) & set(whole.test.texts)
     assert on_dev.train.texts == whole.train.texts
+
+
+def test_a_start_of_the_embedding_changes_trainings_of_networks_and_what_they_start_from() -> None:
+    start = "\n[start]\naveraged = true\nwidth = 3\n[models.linear]\n[[rules]]\ncells = '*'\nattacks = []\n"
+    text = SMALL.replace('objective = "gbm"', 'objective = "standard"').replace("sweep", "#")
+    text = text.replace('objective = "sgbt"', 'objective = "ibp"')
+    plain, started = parsed(text + start.replace("averaged = true\nwidth = 3", "")), parsed(text + start)
+    materials = Materials()
+    for before, after in zip(plain.cells(), started.cells(), strict=True):
+        one, other = training_unit(before, materials), training_unit(after, materials)
+        assert (one.key == other.key) == (before.model == "linear")
+    model = untrained(training_unit(started.cells()[0], materials), materials)
+    wanted = smoothed_vectors(toy_vectors(), toy_table()).condensed(3, spread=0.16)
+    assert np.array_equal(model.embedding.source.vectors, wanted.vectors)
+
+
+def test_dev_can_be_cut_as_train_and_test_are() -> None:
+    (source,) = parsed(SMALL.replace('source = "toy"', 'source = "toy"\ndev = 3')).datasets
+    cut, whole = Materials().dataset(source), toy_dataset("toy")
+    assert cut.dev.texts == whole.dev.take(sample_rows(len(whole.dev), 3, seed=0) or ()).texts
+    assert (cut.train.texts, cut.test.texts) == (whole.train.texts, whole.test.texts)
 
 
 def test_rules_change_what_they_match_and_nothing_else() -> None:

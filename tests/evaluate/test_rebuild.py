@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from tests.report.pages import rows as rows_of
 from typer.testing import CliRunner
 
 from sgbt.cli.app import app
@@ -84,6 +85,12 @@ def test_every_published_run_is_a_cell_that_can_be_trained_by_name(record: RunRe
         recorded = plain | record.config[part] | {"classes": None, "checkpoint_seconds": None}
         known = asdict(options) | {"classes": None, "checkpoint_seconds": None}
         assert json.loads(json.dumps(known)) == json.loads(json.dumps(recorded)), part
+
+
+def test_every_published_certificate_is_of_a_cell_that_can_be_trained_by_name() -> None:
+    cells = {f"{cell.model}-{cell.method.label}" for cell in load_grid("certificates").cells()}
+    rows = [row for path in (ROOT / "results" / "certificates").glob("*.jsonl") for row in rows_of(path)]
+    assert {row["run"] for row in rows if "run" in row} == cells
 
 
 @pytest.mark.soak

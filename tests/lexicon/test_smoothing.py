@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import EmbeddingError
-from sgbt.lexicon import SubstitutionTable, smoothed_vectors
+from sgbt.errors import EmbeddingError, LexiconError
+from sgbt.lexicon import EmbeddingStart, SubstitutionTable, smoothed_vectors
 
 VECTORS = EmbeddingTable(("one", "two", "three"), np.array([[1, 0, 0], [0, 1, 0], [0, 0, 4]], dtype=np.float32))
 TABLE = SubstitutionTable({"one": ("two", "absent"), "absent": ("three",)})
@@ -33,3 +33,13 @@ def test_condensed_vectors_keep_distances_while_all_directions_are_kept_and_have
     assert abs(np.corrcoef(first, given[:, 0])[0, 1]) > 0.95
     with pytest.raises(EmbeddingError, match="a width from 1 to 6"):
         table.condensed(7, spread=1.0)
+
+
+def test_a_start_does_what_it_says_and_nothing_by_default() -> None:
+    assert EmbeddingStart().of(VECTORS, None) is VECTORS
+    averaged = smoothed_vectors(VECTORS, TABLE)
+    assert np.array_equal(EmbeddingStart(averaged=True).of(VECTORS, TABLE).vectors, averaged.vectors)
+    both = EmbeddingStart(averaged=True, width=2, spread=0.5).of(VECTORS, TABLE)
+    assert np.array_equal(both.vectors, averaged.condensed(2, spread=0.5).vectors)
+    with pytest.raises(LexiconError, match="substitutes to average over"):
+        EmbeddingStart(averaged=True).of(VECTORS, None)

@@ -20,7 +20,7 @@ from sgbt.cli.training_view import TrainingView
 from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import LexiconError
-from sgbt.lexicon import SubstitutionTable, smoothed_vectors
+from sgbt.lexicon import EmbeddingStart, SubstitutionTable
 from sgbt.models import TextCNN
 from sgbt.models.folder import load_tensors, save_tensors
 from sgbt.training import Certified, Run, Standard, TrainingConfig, train
@@ -106,7 +106,7 @@ def _start_vectors(vectors: EmbeddingTable, table: SubstitutionTable, out: Path)
     goes on only from exactly where it began."""
     kept = out / f"vectors-{table.hash[:12]}.safetensors"
     if not kept.is_file():
-        made = smoothed_vectors(vectors, table).condensed(min(WIDTH, vectors.width), spread=SPREAD)
+        made = EmbeddingStart(averaged=True, width=min(WIDTH, vectors.width), spread=SPREAD).of(vectors, table)
         save_tensors({"vectors": torch.from_numpy(np.array(made.vectors))}, kept)
     return EmbeddingTable(vectors.words, load_tensors(kept)["vectors"].numpy(), f"{vectors.name}, {WIDTH} directions")
 

@@ -33,7 +33,9 @@ def train_(
     preset: Annotated[
         str | None, typer.Option(help="Named settings, such as paper-cnn-imdb, or a published model, grid:cell.")
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="TOML file with tables training, model, objective.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="TOML file with tables training, model, objective, start.")
+    ] = None,
     substitutions: opt.Substitutions = "auto",
     vectors: opt.Vectors = "glove",
     limit: Annotated[int | None, typer.Option(min=1, help="Train on this many texts only.")] = None,
@@ -88,12 +90,13 @@ def train_(
     )
     read_vectors = cache(partial(opt.vectors_of, vectors, data_home=data_home))
     given = parts.model_options(model, tables)
+    start = parts.start_of(model, tables)
+    table = opt.table_of(substitutions, read_vectors, data_home=data_home)
     network: TextCNN | BiLSTM | Bag
     if issubclass(kind, Bag):  # it needs no vectors
         network = kind(classes=dataset.classes, **given)
     else:
-        network = kind(read_vectors(), classes=dataset.classes, **given)
-    table = opt.table_of(substitutions, read_vectors, data_home=data_home)
+        network = kind(start.of(read_vectors(), table), classes=dataset.classes, **given)
     console.print(
         f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by", soft_wrap=True
     )

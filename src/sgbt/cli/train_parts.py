@@ -18,7 +18,8 @@ from sgbt.errors import TrainingError
 from sgbt.evaluate.grid import TEST
 from sgbt.evaluate.rebuild import Published
 from sgbt.files import atomic_write
-from sgbt.models import MODELS, TextClassifier
+from sgbt.lexicon import EmbeddingStart
+from sgbt.models import MODELS, Bag, TextClassifier
 from sgbt.training import OBJECTIVES, Objective, TrainingConfig
 from sgbt.training.config import chosen, with_options
 
@@ -40,6 +41,17 @@ def model_options(model: str, tables: dict[str, dict[str, Any]]) -> dict[str, An
     table = tables.get("model", {})
     with_options(MODELS[model].Options(), table, "the table model")  # refuses an option that the model does not have
     return table
+
+
+def start_of(model: str, tables: dict[str, dict[str, Any]]) -> EmbeddingStart:
+    """What the table `start` makes of the vectors; a model without an embedding has nothing to start."""
+    table = tables.get("start", {})
+    if table and issubclass(MODELS[model], Bag):
+        raise TrainingError(
+            wanted="a model with an embedding", got=model, where="the table start", remedy="leave the table out"
+        )
+    start: EmbeddingStart = with_options(EmbeddingStart(), table, "the table start")
+    return start
 
 
 def limited(dataset: TextDataset, limit: int) -> TextDataset:

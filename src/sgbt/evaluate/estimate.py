@@ -27,7 +27,8 @@ from sgbt.evaluate.grid import Cell, Grid
 from sgbt.evaluate.materials import Materials, sample_rows
 from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit, cell_units, training_config
-from sgbt.models import MODELS, Bag, TextClassifier
+from sgbt.evaluate.working import untrained
+from sgbt.models import Bag, TextClassifier
 from sgbt.models.folder import weights_of
 from sgbt.training import OBJECTIVES, train
 from sgbt.training.train import adopt_vocabulary
@@ -138,7 +139,7 @@ class _Calibration:
         alike.append({name: value for name, value in spec["objective_options"].items() if not isinstance(value, float)})
         key = json.dumps(alike, sort_keys=True)
         if key not in self._trainings:
-            self._trainings[key] = _train_briefly(cell, spec, self._materials)
+            self._trainings[key] = _train_briefly(cell, training, self._materials)
         return self._trainings[key]
 
     def _seconds_per_text(self, unit: Unit, cell: Cell, training: Unit) -> float:
@@ -175,13 +176,11 @@ class _Trained:
     bytes: float
 
 
-def _train_briefly(cell: Cell, spec: dict[str, Any], materials: Materials) -> _Trained:
+def _train_briefly(cell: Cell, training: Unit, materials: Materials) -> _Trained:
     """A few steps on real batches, with the vocabulary of all of train."""
     dataset, table = materials.dataset(cell.dataset), materials.table(cell.substitutions, cell.vectors)
     config = replace(training_config(cell), epochs=1)
-    kind = MODELS[cell.model]
-    options = kind.Options(**spec["model_options"])
-    model = kind(options) if issubclass(kind, Bag) else kind(materials.vectors(cell.vectors), options)  # type: ignore[arg-type]
+    model, spec = untrained(training, materials), training.spec
     vocabulary = adopt_vocabulary(copy.copy(model), None, dataset.train.tokenised().counts(), table, config)
     few = TextDataset(
         dataset.name, dataset.label_names, _taken(dataset.train, STEPS * config.batch_size, seed=1),

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from sgbt.errors import EvaluationError
+from sgbt.lexicon import EmbeddingStart
 
 Options = Mapping[str, Any]
 DEV, TEST = "dev", "test"
@@ -17,8 +18,8 @@ DEV, TEST = "dev", "test"
 class DataSource:
     """A dataset by its name in `load_dataset`, or a file with its columns.
 
-    `train` and `test` limit how many texts are used, drawn at random. `split` says whether test is measured or, while
-    recipes are still being chosen, dev, so that the test texts stay unread.
+    `train`, `dev` and `test` limit how many texts are used, drawn at random. `split` says whether test is measured or,
+    while recipes are still being chosen, dev, so that the test texts stay unread.
     """
 
     source: str
@@ -28,6 +29,7 @@ class DataSource:
     train: int | None = None
     test: int | None = None
     split: str = TEST
+    dev: int | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Cell:
     model_options: Options
     objective_options: Options
     vectors: str
+    start: EmbeddingStart
     substitutions: str
     against: tuple[str, ...]
     attacks: tuple[str, ...]
@@ -99,6 +102,8 @@ class Grid:
     objectives: Mapping[str, Options] = field(default_factory=dict)
     """Options of objectives, by their names, for all methods that do not say otherwise."""
     vectors: str = "glove"
+    start: EmbeddingStart = field(default_factory=EmbeddingStart)
+    """What networks make of the vectors before they train."""
     substitutions: str = "counter_fitted"
     against: tuple[str, ...] = ()
     attacks: tuple[str, ...] = ()
@@ -145,6 +150,7 @@ class Grid:
             model_options={**self.models[model], **method.model},
             objective_options={**self.objectives.get(method.objective, {}), **method.options},
             vectors=self.vectors,
+            start=self.start,
             substitutions=self.substitutions,
             against=self.against or (self.substitutions,),
             attacks=self.attacks,

@@ -17,6 +17,7 @@ from sgbt.certify.tiers import check_tiers
 from sgbt.errors import EvaluationError, SgbtError
 from sgbt.evaluate.grid import DEV, TEST, DataSource, Grid, Method, Rule
 from sgbt.evaluate.table_reader import TableReader
+from sgbt.lexicon import EmbeddingStart
 from sgbt.models import MODELS, Bag
 from sgbt.training import OBJECTIVES
 from sgbt.training.config import TrainingConfig, with_options
@@ -64,6 +65,7 @@ def parse_grid(text: str, *, name: str, where: str, beside: Path | None = None) 
         seeds=tuple(reader.numbers("seeds", (0,))),
         objectives=_named_options(reader, "objectives", OBJECTIVES),
         vectors=_located(reader.text("vectors", "glove"), beside),
+        start=_start(reader),
         substitutions=_located(reader.text("substitutions", "counter_fitted"), beside),
         against=tuple(_located(each, beside) for each in reader.texts("against", None) or ()),
         attacks=_attacks(reader, ()) or (),
@@ -90,6 +92,14 @@ def _split(reader: TableReader) -> str:
     return split
 
 
+def _start(reader: TableReader) -> EmbeddingStart:
+    try:
+        start: EmbeddingStart = with_options(EmbeddingStart(), reader.table("start"), f"{reader.where}, start")
+    except SgbtError as problem:
+        raise EvaluationError(wanted=problem.wanted, got=problem.got, where=problem.where) from problem
+    return start
+
+
 def _dataset(reader: TableReader, beside: Path | None, split: str) -> DataSource:
     source = reader.text("source")
     found = DataSource(
@@ -98,6 +108,7 @@ def _dataset(reader: TableReader, beside: Path | None, split: str) -> DataSource
         text=reader.maybe_text("text"),
         label=reader.maybe_text("label"),
         train=reader.maybe_number("train", least=1),
+        dev=reader.maybe_number("dev", least=1),
         test=reader.maybe_number("test", least=1),
         split=split,
     )

@@ -15,7 +15,7 @@ from sgbt.embeddings import EmbeddingTable, load_embeddings
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.grid import DEV, DataSource
 from sgbt.evaluate.toy import CLASSES, toy_dataset, toy_table, toy_vectors
-from sgbt.lexicon import SubstitutionTable
+from sgbt.lexicon import EmbeddingStart, SubstitutionTable
 from sgbt.lexicon.named import table_named
 
 TOY = "toy"
@@ -45,6 +45,23 @@ class Materials:
         """The fingerprint of words and numbers."""
         return self._once("vectors hash", name, lambda: hash_of_vectors(self.vectors(name)))
 
+    def start(self, vectors: str, start: EmbeddingStart, substitutions: str) -> EmbeddingTable:
+        """What an embedding starts from: vectors by name, with what `start` makes of them and a table by name."""
+        if start == EmbeddingStart():
+            return self.vectors(vectors)
+        made = ("start", (vectors, start, substitutions))
+        return self._once(*made, lambda: start.of(self.vectors(vectors), self.table(substitutions, vectors)))
+
+    def start_hash(self, vectors: str, start: EmbeddingStart, substitutions: str) -> str:
+        """The fingerprint of the vectors, the table and what is made of them.
+
+        Not of the numbers made: their last bits depend on how many threads made them.
+        """
+        if start == EmbeddingStart():
+            return self.vectors_hash(vectors)
+        parts = self.vectors_hash(vectors), self.table(substitutions, vectors).hash, repr(start)
+        return hashlib.sha256(" ".join(parts).encode()).hexdigest()
+
     def table(self, name: str, vectors: str) -> SubstitutionTable:
         """A substitution table by name or path; some are made from vectors."""
         return self._once("table", (name, vectors), lambda: self._table(name, vectors))
@@ -55,11 +72,11 @@ class Materials:
         else:
             whole = load_dataset(source.source, text=source.text, label=source.label, data_home=self.data_home)
         measured = whole.dev if source.split == DEV else whole.test
-        train, test = (
+        train, dev, test = (
             split if (rows := sample_rows(len(split), size, seed=0)) is None else split.take(rows)
-            for split, size in ((whole.train, source.train), (measured, source.test))
+            for split, size in ((whole.train, source.train), (whole.dev, source.dev), (measured, source.test))
         )
-        return TextDataset(source.name, whole.label_names, train, whole.dev, test, whole.duplicates)
+        return TextDataset(source.name, whole.label_names, train, dev, test, whole.duplicates)
 
     def _vectors(self, name: str) -> EmbeddingTable:
         return toy_vectors() if name == TOY else load_embeddings(name, data_home=self.data_home)

@@ -91,7 +91,8 @@ def _runs(grid: Grid, cell: Cell, materials: Materials, given: str) -> list[Plan
     config |= {"attack_options": {name: dict(options) for name, options in cell.attack_options.items()}}
     config |= {"sample": cell.sample, "sample_seed": cell.sample_seed, "max_queries": cell.max_queries}
     config |= {"trained_for": Path(cell.substitutions).name, "split": cell.dataset.split}
-    config |= {"train": cell.dataset.train, "test": cell.dataset.test}
+    config |= {"train": cell.dataset.train, "dev": cell.dataset.dev, "test": cell.dataset.test}
+    config |= {"start": asdict(cell.start)}
     runs = []
     for against in cell.against:
         table = materials.table(against, cell.vectors)

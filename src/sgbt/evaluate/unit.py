@@ -123,7 +123,11 @@ def training_unit(cell: Cell, materials: Materials) -> Unit:
         objective_options=_plain(asdict(objective)),
         training=_plain(training),
         seed=cell.seed,
-        vectors=None if issubclass(MODELS[cell.model], Bag) else materials.vectors_hash(cell.vectors),
+        vectors=(
+            None
+            if issubclass(MODELS[cell.model], Bag)
+            else materials.start_hash(cell.vectors, cell.start, cell.substitutions)
+        ),
         table=materials.table(cell.substitutions, cell.vectors).hash,
     )
 
@@ -146,6 +150,7 @@ def _unit(kind: str, cell: Cell, materials: Materials, *, against: str | None = 
     means = {
         "dataset": asdict(cell.dataset),
         "vectors": cell.vectors,
+        "start": asdict(cell.start),
         "substitutions": cell.substitutions,
         "against": against,
     }

@@ -24,6 +24,7 @@ from sgbt.evaluate.materials import Materials, sample_rows
 from sgbt.evaluate.store import MODEL, ROWS, TIMES, Store
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit
 from sgbt.files import atomic_write
+from sgbt.lexicon import EmbeddingStart
 from sgbt.models import MODELS, Bag, TextClassifier, load_classifier
 from sgbt.training import OBJECTIVES, Run, TrainingConfig, train
 from sgbt.training.checkpoint import FILE as CHECKPOINT
@@ -92,7 +93,7 @@ class Workplace:
         means, spec = self.unit.means, self.unit.spec
         found = {"data": self.materials.dataset_hash(self.source)}
         if spec.get("vectors"):
-            found["vectors"] = self.materials.vectors_hash(means["vectors"])
+            found["vectors"] = self.materials.start_hash(*start_of(self.unit))
         if "table" in spec:
             found["table"] = self.materials.table(means["against"] or means["substitutions"], means["vectors"]).hash
         for name, hash_ in found.items():
@@ -126,11 +127,8 @@ def _train(at: Workplace) -> dict[str, Any]:
 def trained(unit: Unit, materials: Materials, *, out: Path, listener: Listener | None = None) -> Run:
     """The training that a unit of work describes, in a folder of its own."""
     spec, means = unit.spec, unit.means
-    kind = MODELS[spec["model"]]
-    options = kind.Options(**spec["model_options"])
-    model = kind(options) if issubclass(kind, Bag) else kind(materials.vectors(means["vectors"]), options)  # type: ignore[arg-type]
     return train(
-        model,
+        untrained(unit, materials),
         materials.dataset(DataSource(**means["dataset"])),
         objective=OBJECTIVES[spec["objective"]](**spec["objective_options"]),
         substitutions=materials.table(means["substitutions"], means["vectors"]),
@@ -140,6 +138,19 @@ def trained(unit: Unit, materials: Materials, *, out: Path, listener: Listener |
         listener=listener,
         device="cpu",
     )
+
+
+def untrained(unit: Unit, materials: Materials) -> Any:
+    """The model of a training before its first step."""
+    kind = MODELS[unit.spec["model"]]
+    options = kind.Options(**unit.spec["model_options"])
+    return kind(options) if issubclass(kind, Bag) else kind(materials.start(*start_of(unit)), options)  # type: ignore[arg-type]
+
+
+def start_of(unit: Unit) -> tuple[str, EmbeddingStart, str]:
+    """Vectors, what is made of them, and the table that takes part in it, as `Materials` knows them."""
+    means = unit.means
+    return means["vectors"], EmbeddingStart(**means["start"]), means["substitutions"]
 
 
 class EpochClock:

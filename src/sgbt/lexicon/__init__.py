@@ -8,7 +8,7 @@ is the one value that attackers, certifiers and trainers all take.
 
 from sgbt.lexicon.counter_fitting import CounterFitting
 from sgbt.lexicon.named_entities import named_entities
-from sgbt.lexicon.smoothing import smoothed_vectors
+from sgbt.lexicon.smoothing import EmbeddingStart, smoothed_vectors
 from sgbt.lexicon.statistics import BatchStatistics, TableDescription, TextStatistics, combinations
 from sgbt.lexicon.substitution_index import SubstitutionIndex
 from sgbt.lexicon.substitutions import Substitutions
@@ -22,6 +22,7 @@ __all__ = [
     "UNKNOWN",
     "BatchStatistics",
     "CounterFitting",
+    "EmbeddingStart",
     "SubstitutionIndex",
     "SubstitutionTable",
     "Substitutions",

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sgbt.embeddings import EmbeddingTable
+from sgbt.errors import LexiconError
 from sgbt.lexicon.table import SubstitutionTable
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingStart:
+    """What is made of word vectors before a model trains them further.
+
+    `averaged` replaces every word's vector by the mean of its own and its substitutes', so that no box of substitutes
+    is wide at the start. `width` keeps so many principal directions, scaled to a root mean square of `spread`.
+    """
+
+    averaged: bool = False
+    width: int | None = None
+    spread: float = 0.16
+
+    def of(self, vectors: EmbeddingTable, table: SubstitutionTable | None) -> EmbeddingTable:
+        """The vectors to start from; `table` says who is averaged with whom."""
+        if self.averaged:
+            if table is None:
+                raise LexiconError(
+                    wanted="substitutes to average over", got="none", where="the start of the embedding",
+                    remedy="name substitutions, or leave out averaged",
+                )  # fmt: skip
+            vectors = smoothed_vectors(vectors, table)
+        return vectors if self.width is None else vectors.condensed(self.width, spread=self.spread)
 
 
 def smoothed_vectors(vectors: EmbeddingTable, table: SubstitutionTable) -> EmbeddingTable:

@@ -78,7 +78,7 @@ def chosen(known: Mapping[str, T], name: str, where: str) -> T:
 
 
 def read_toml(path: Path) -> dict[str, dict[str, Any]]:
-    """Tables `training`, `model` and `objective` of a configuration file."""
+    """Tables `training`, `model`, `objective` and `start` of a configuration file."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
@@ -86,10 +86,10 @@ def read_toml(path: Path) -> dict[str, dict[str, Any]]:
         raise TrainingError(wanted="a configuration file", got=reason, where=str(path)) from problem
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise TrainingError(wanted="a TOML file", got=str(problem), where=str(path)) from problem
-    odd = sorted(set(tables) - {"training", "model", "objective"})
+    odd = sorted(set(tables) - {"training", "model", "objective", "start"})
     odd += [name for name, table in tables.items() if not isinstance(table, dict)]
     if odd:
-        raise TrainingError(wanted="the tables training, model and objective", got=repr(odd[0]), where=str(path))
+        raise TrainingError(wanted="the tables training, model, objective and start", got=repr(odd[0]), where=str(path))
     return tables
 
 
