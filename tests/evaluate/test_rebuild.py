@@ -10,6 +10,7 @@ import pytest
 from tests.report.pages import rows as rows_of
 from typer.testing import CliRunner
 
+import sgbt
 from sgbt.cli.app import app
 from sgbt.errors import EvaluationError
 from sgbt.evaluate import RunRecord, bench, read_records
@@ -91,6 +92,17 @@ def test_every_published_certificate_is_of_a_cell_that_can_be_trained_by_name() 
     cells = {f"{cell.model}-{cell.method.label}" for cell in load_grid("certificates").cells()}
     rows = [row for path in (ROOT / "results" / "certificates").glob("*.jsonl") for row in rows_of(path)]
     assert {row["run"] for row in rows if "run" in row} == cells
+
+
+@pytest.mark.soak
+def test_a_model_of_the_certificates_comes_out_as_published(tmp_path: Path) -> None:
+    run = Published.named("certificates:imdb/cnn/standard/0").train(tmp_path / "run")
+    published = {row["of"] for row in rows_of(ROOT / "results" / "certificates" / "cnn.jsonl")
+                 if row.get("run") == "cnn-standard" and "of" in row}  # fmt: skip
+    test = sgbt.load_dataset("imdb").test
+    some = test.take(range(0, len(test), len(test) // 1000))[:1000]
+    right = (run.model.predict(some.texts).probabilities.argmax(axis=1) == some.labels).sum()
+    assert max(published) == min(published) == pytest.approx(right, abs=3)  # another machine rounds in another way
 
 
 @pytest.mark.soak
