@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -20,6 +21,18 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as stream:
         stream.write("".join(json.dumps({**row, **made}) + "\n" for row in rows).encode())
+
+
+def append_row(path: Path, row: Mapping[str, object]) -> None:
+    """One row more, with what made it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as stream:
+        stream.write(json.dumps({**row, **made_by()}) + "\n")
+
+
+def rows_in(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file; none where there is no file."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def made_by() -> dict[str, object]:

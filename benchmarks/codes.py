@@ -10,14 +10,13 @@ file has are not repeated. The test split is never read.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _rows import made_by
+from _rows import append_row, rows_in
 
 from sgbt.data import TextDataset, load_dataset
 from sgbt.lexicon import SubstitutionTable
@@ -86,14 +85,12 @@ def main() -> None:
     data, table = load_dataset("imdb"), SubstitutionTable.counter_fitted()
     if arguments.texts:
         data = replace(data, train=data.train[: arguments.texts], dev=data.dev[: arguments.texts])
-    rows = [json.loads(line) for line in arguments.out.read_text().splitlines()] if arguments.out.exists() else []
+    rows = rows_in(arguments.out)
     for options in TRIALS:
         if any(row["trial"] == options for row in rows):
             continue
         row = trial(data, table, options)
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        with arguments.out.open("a") as stream:
-            stream.write(json.dumps({**row, **made_by()}) + "\n")
+        append_row(arguments.out, row)
         rows.append(row)
         print(f"{options!s:24} {told(row)}", flush=True)
     print("\n".join(f"{row['trial']!s:24} {told(row)}" for row in rows))
