@@ -1,11 +1,11 @@
-"""What rare substitutes cost a proof: one weight per word on IMDB's dev reviews, with ever shorter lists of substitutes.
+"""What rare substitutes cost a proof: one weight per word on IMDB's dev reviews, with shorter and shorter lists.
 
     python benchmarks/frequent.py --out results/trials/linear-frequent.jsonl
 
-A vocabulary is often cut to frequent words, and substitutes outside it are then left out. Here a `LinearBag` without codes
-is trained and certified on lists that keep only words that train has at least 1, 10, 50 or 100 times, and on the whole list
-(0): as it is shipped, with ties, and without them by a thousand steps on all texts. The same words are its vocabulary. One
-JSON row per trial; trials that the file has are not repeated. The test split is never read.
+A vocabulary is often cut to frequent words, and substitutes outside it are then left out. Here a `LinearBag` without
+codes is trained and certified on lists that keep only words that train has at least 1, 10, 50 or 100 times, and on the
+whole list (0): as it is shipped, with ties, and without them by a thousand steps on all texts. The same words are its
+vocabulary. One JSON row per trial; trials that the file has are not repeated. The test split is never read.
 """
 
 from __future__ import annotations
