@@ -17,6 +17,7 @@ from sgbt.evaluate import RunRecord, bench, read_records
 from sgbt.evaluate.grid_file import load_grid
 from sgbt.evaluate.rebuild import Published
 from sgbt.evaluate.unit import training_config
+from sgbt.lexicon import EmbeddingStart
 from sgbt.models import MODELS, load_classifier, weights_hash
 from sgbt.training import OBJECTIVES
 from sgbt.training.config import with_options
@@ -76,6 +77,8 @@ def test_every_published_run_is_a_cell_that_can_be_trained_by_name(record: RunRe
     assert Path(cell.substitutions).name == record.config["trained_for"]
     assert cell.dataset.split == record.config.get("split", "test")
     assert cell.dataset.train == record.config.get("train", cell.dataset.train)
+    assert cell.dataset.dev == record.config.get("dev")
+    assert asdict(cell.start) == record.config.get("start", asdict(EmbeddingStart()))
     now = {
         "model_options": with_options(MODELS[cell.model].Options(), dict(cell.model_options), "model"),
         "objective_options": with_options(OBJECTIVES[record.objective](), dict(cell.objective_options), "objective"),

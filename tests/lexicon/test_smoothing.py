@@ -41,5 +41,8 @@ def test_a_start_does_what_it_says_and_nothing_by_default() -> None:
     assert np.array_equal(EmbeddingStart(averaged=True).of(VECTORS, TABLE).vectors, averaged.vectors)
     both = EmbeddingStart(averaged=True, width=2, spread=0.5).of(VECTORS, TABLE)
     assert np.array_equal(both.vectors, averaged.condensed(2, spread=0.5).vectors)
+    for wrong in ({"width": 0}, {"spread": 0.0}, {"spread": float("nan")}):
+        with pytest.raises(LexiconError, match="a width of at least 1 and a spread above 0"):
+            EmbeddingStart(**wrong)  # type: ignore[arg-type]
     with pytest.raises(LexiconError, match="substitutes to average over"):
         EmbeddingStart(averaged=True).of(VECTORS, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,14 @@ class EmbeddingStart:
     averaged: bool = False
     width: int | None = None
     spread: float = 0.16
+
+    def __post_init__(self) -> None:
+        if (self.width is not None and self.width < 1) or not 0 < self.spread < math.inf:
+            raise LexiconError(
+                wanted="a width of at least 1 and a spread above 0",
+                got=f"width {self.width} and spread {self.spread:g}",
+                where="the start of the embedding",
+            )
 
     def of(self, vectors: EmbeddingTable, table: SubstitutionTable | None) -> EmbeddingTable:
         """The vectors to start from; `table` says who is averaged with whom."""
