@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.report.pages import is_a_whole_table, rows
@@ -135,6 +136,22 @@ def gram_trials() -> list[str]:
     return lines
 
 
+def rare_substitutes() -> list[str]:
+    """One line for every list: who is on it, what it can do to dev, and what is certified with and without ties."""
+    found: dict[int, dict[str, dict[str, Any]]] = {}
+    for row in rows("trials/linear-frequent.jsonl"):
+        found.setdefault(row["least"], {})[row["recipe"]] = row
+    lines = []
+    for least, recipes in found.items():
+        texts = recipes["without"]["of_dev_words"]
+        cells = [f"{least or 'any'}", f"{recipes['without']['substitutions']['words']:,}"]
+        cells += [percent(texts["replaceable"] / texts["words"]), f"10^{texts['log10_combinations']:.0f}"]
+        for recipe in ("with ties", "without"):
+            cells += [percent(recipes[recipe]["dev"][name]) for name in ("accuracy", "certified")]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
 @pytest.mark.parametrize(
     "made",
     [
@@ -146,6 +163,7 @@ def gram_trials() -> list[str]:
         recipes,
         linear_trials,
         gram_trials,
+        rare_substitutes,
         substitution_sets,
     ],
 )
