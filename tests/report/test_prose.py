@@ -115,6 +115,15 @@ def test_what_is_said_of_the_linear_models() -> None:
     slow = {row["label"]: 100 * row["metrics"]["certified_accuracy"] for row in rows("trials/linear-mark.jsonl")}
     told = f"no ties have {slow['mark']:.1f} certified, and {slow['mark-l2-3e-6']:.1f} with a tenth of the penalty"
     assert told in RESULTS
+    cut = {(row["least"], row["recipe"]): row for row in rows("trials/linear-frequent.jsonl")}
+    reach = cut[100, "without"]["of_dev_words"]
+    assert f"still reaches {100 * reach['replaceable'] / reach['words']:.1f} % of the running words" in RESULTS
+    proven = {key: 100 * row["dev"]["certified"] for key, row in cut.items()}
+    most, whole = proven[100, "with ties"], proven[0, "with ties"]
+    assert f"{most:.1f} % of the reviews are certified where the whole list leaves {whole:.1f} %" in RESULTS
+    assert f"without ties {proven[100, 'without']:.1f} % and {proven[0, 'without']:.1f} %" in RESULTS
+    gains = [proven[least, "with ties"] - proven[least, "without"] for least in (100, 50, 10, 0)]
+    assert gains == sorted(gains)
     tied = {row["label"]: row["metrics"]["certified_accuracy"] for row in rows("trials/linear-ties.jsonl")}
     for kind in ("words", "codes"):
         assert tied[f"{kind}-rate0.04"] == max(share for label, share in tied.items() if label.startswith(kind))

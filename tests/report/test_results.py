@@ -13,7 +13,9 @@ from sgbt.report.build import report_of_folder
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in (ROOT / "results").glob("*/records.jsonl"))
-TRIALS = sorted(path for path in (ROOT / "results" / "trials").glob("*.jsonl") if path.stem != "grams")
+BY_SCRIPTS = {"grams", "linear-frequent"}
+"""Trials of scripts in benchmarks/: rows, but no run records."""
+TRIALS = sorted(path for path in (ROOT / "results" / "trials").glob("*.jsonl") if path.stem not in BY_SCRIPTS)
 RECORDS = [*(folder / "records.jsonl" for folder in FOLDERS), *TRIALS]
 METRICS = ("clean_accuracy", "clean_total", "certified_accuracy", "certified_total")
 
