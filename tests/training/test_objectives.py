@@ -244,7 +244,9 @@ def test_sem_puts_a_code_before_the_embedding() -> None:
     model = small.model_of("cnn")
     prepared = SEM().prepare(model, Corpus(small.VOCABULARY, {"good": 9, "great": 3}, small.TABLE))
     good, great = (small.VOCABULARY.id_of(word) for word in ("good", "great"))
-    assert torch.equal(*prepared(torch.tensor([[good, 12, 13], [great, 12, 13]])))
+    assert prepared.embedding.encode(torch.tensor(good)) == prepared.embedding.encode(torch.tensor(great))
+    # the rows of one product may differ in their last bits
+    assert torch.allclose(*prepared(torch.tensor([[good, 12, 13], [great, 12, 13]])), rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])

@@ -25,8 +25,10 @@ METHODS = (
 GRIDS = (
     "ablation",
     "ablation-small",
+    "certificates",
     "hyperparameters",
     "hyperparameters-small",
+    "imdb-alone",
     "imdb-linear",
     "imdb-two-channel",
     "recipes",

@@ -58,7 +58,7 @@ def train_(
 
     from sgbt.cli import train_parts as parts
     from sgbt.cli.training_view import TrainingView
-    from sgbt.models import MODELS, Bag
+    from sgbt.models import MODELS, Bag, LinearBag
     from sgbt.training import preset_for, preset_named, train
     from sgbt.training.config import chosen, read_toml, with_options
     from sgbt.training.listener import Listeners
@@ -93,7 +93,9 @@ def train_(
     start = parts.start_of(model, tables)
     table = opt.table_of(substitutions, read_vectors, data_home=data_home)
     network: TextCNN | BiLSTM | Bag
-    if issubclass(kind, Bag):  # it needs no vectors
+    if given.get("from_vectors"):
+        network = LinearBag(classes=dataset.classes, vectors=read_vectors(), **given)
+    elif issubclass(kind, Bag):  # it needs no vectors
         network = kind(classes=dataset.classes, **given)
     else:
         network = kind(start.of(read_vectors(), table), classes=dataset.classes, **given)
@@ -103,6 +105,8 @@ def train_(
     console.print(f"{model} with objective {aim}", soft_wrap=True)
     if getattr(aim, "code_channel", False):
         console.print("first a GramBag is fitted, to parts of train and to all of it; then the words learn beside it")
+    if getattr(aim, "from_bag", False):
+        console.print("first a LinearBag of words alone is fitted; then the network begins as that", soft_wrap=True)
     with TrainingView(console) as view:
         run = train(
             network,

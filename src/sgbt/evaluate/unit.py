@@ -125,7 +125,7 @@ def training_unit(cell: Cell, materials: Materials) -> Unit:
         seed=cell.seed,
         vectors=(
             None
-            if issubclass(MODELS[cell.model], Bag)
+            if issubclass(MODELS[cell.model], Bag) and not getattr(options, "from_vectors", False)
             else materials.start_hash(cell.vectors, cell.start, cell.substitutions)
         ),
         table=materials.table(cell.substitutions, cell.vectors).hash,

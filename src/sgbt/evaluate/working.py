@@ -25,7 +25,7 @@ from sgbt.evaluate.store import MODEL, ROWS, TIMES, Store
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit
 from sgbt.files import atomic_write
 from sgbt.lexicon import EmbeddingStart
-from sgbt.models import MODELS, Bag, TextClassifier, load_classifier
+from sgbt.models import MODELS, Bag, LinearBag, LinearBagConfig, TextClassifier, load_classifier
 from sgbt.training import OBJECTIVES, Run, TrainingConfig, train
 from sgbt.training.checkpoint import FILE as CHECKPOINT
 from sgbt.training.listener import Listener
@@ -144,6 +144,8 @@ def untrained(unit: Unit, materials: Materials) -> Any:
     """The model of a training before its first step."""
     kind = MODELS[unit.spec["model"]]
     options = kind.Options(**unit.spec["model_options"])
+    if isinstance(options, LinearBagConfig) and options.from_vectors:
+        return LinearBag(options, vectors=materials.start(*start_of(unit)))
     return kind(options) if issubclass(kind, Bag) else kind(materials.start(*start_of(unit)), options)  # type: ignore[arg-type]
 
 

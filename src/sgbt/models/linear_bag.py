@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import ModelError
 from sgbt.lexicon.vocabulary import PADDING, UNKNOWN
 from sgbt.models.bag_features import LARGEST, check_families, keys_at, places_of
@@ -33,6 +34,9 @@ class LinearBagConfig:
     """Resolutions of the communities of substitutes whose words share a part of their weights when training is on the
     worst case (`sgbt.training.bag_ties`); none: every word learns by itself. They suit tables of some thousand words;
     where a small table has no communities at any of them, those at resolution 1 are taken."""
+    from_vectors: bool = False
+    """Whether training on the worst case also lets word vectors say what a word weighs (`sgbt.training.bag_ties`):
+    words that train has seldom then learn from words that are used like them. What is trained needs no vectors."""
 
     def __post_init__(self) -> None:
         for name in ("features", "ties"):
@@ -64,10 +68,18 @@ class LinearBag(nn.Module):
     keys: Tensor
     codes: Tensor
 
-    def __init__(self, config: LinearBagConfig | None = None, **options: Any) -> None:
-        """An untrained model; the fields of `LinearBagConfig` may be given by name. Training gives it its features."""
+    def __init__(
+        self, config: LinearBagConfig | None = None, *, vectors: EmbeddingTable | None = None, **options: Any
+    ) -> None:
+        """An untrained model; the fields of `LinearBagConfig` may be given by name. Training gives it its features.
+
+        `vectors` are for training alone, and turn the option `from_vectors` on.
+        """
         super().__init__()
+        if vectors is not None:
+            options["from_vectors"] = True
         self.config = replace(config or LinearBagConfig(), **options)
+        self.source = vectors
         self.bias = nn.Parameter(torch.zeros(self.config.classes))
         self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))
 

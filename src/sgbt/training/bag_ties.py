@@ -7,6 +7,9 @@ sqrt(1 + levels), the communities being those of the substitution graph at sever
 Every w can still be reached, but equal weights of substitutes now cost the least under an l2 penalty: that penalty is
 the prior that all weights have variance 1, and two of them a covariance of the number of levels that put their words
 together, over 1 + levels.
+
+Where word vectors are given (`sgbt.training.bag_vectors`), a linear function of the vector of a word's community is
+added to its weight: what words that are used alike have in common need not be learned for each of them.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.models import LinearBag
@@ -26,20 +30,22 @@ from sgbt.models.bag_features import with_word, word_of
 class Ties:
     """w = matrix @ v: the weights of all features from the parts that the optimiser moves, own parts first.
 
-    `matrix` is sparse, [features, parts], `transposed` the same with rows and columns exchanged.
+    `matrix` is sparse, [features, parts], `transposed` the same with rows and columns exchanged. `vectors` [words,
+    width] are further columns, of words alone, which come first among the features.
     """
 
     matrix: Tensor
     transposed: Tensor
+    vectors: Tensor | None = None
 
     @property
     def parts(self) -> int:
         """How many numbers the optimiser moves for each class."""
-        return self.matrix.shape[1]
+        return self.matrix.shape[1] + (0 if self.vectors is None else self.vectors.shape[1])
 
     @staticmethod
-    def of(model: LinearBag, communities: Tensor) -> Ties:
-        """From the community of every word at each level, [levels, words].
+    def of(model: LinearBag, communities: Tensor, vectors: Tensor | None = None) -> Ties:
+        """From the community of every word at each level, [levels, words], and what vectors say of words.
 
         Two features share a part when their words share a community and all else is equal. A feature that is alone at
         a level (so are all features of codes alone: nothing replaces them) has that level's variance in its own part.
@@ -63,12 +69,17 @@ class Ties:
         share = (1 + len(communities)) ** -0.5
         values = torch.cat([own.sqrt(), torch.ones(sum(map(len, rows[1:])), dtype=torch.float64)]) * share
         row, column, values = torch.cat(rows), torch.cat(columns), values.to(model.weight.dtype)
-        return Ties(_sparse(row, column, values, (features, parts)), _sparse(column, row, values, (parts, features)))
+        there, back = _sparse(row, column, values, (features, parts)), _sparse(column, row, values, (parts, features))
+        return Ties(there, back, vectors)
 
     def weights(self, parts: Tensor) -> Tensor:
         """The weights of all features, [features, classes]."""
-        result: Tensor = _Product.apply(parts, self.matrix, self.transposed)
-        return result
+        own = self.matrix.shape[1]
+        result: Tensor = _Product.apply(parts[:own], self.matrix, self.transposed)
+        if self.vectors is None:
+            return result
+        told = self.vectors @ parts[own:]
+        return result + F.pad(told, (0, 0, 0, len(result) - len(told)))
 
 
 class _Product(torch.autograd.Function):

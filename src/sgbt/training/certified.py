@@ -1,7 +1,8 @@
 """certified: the road to the highest certified accuracy, every part switchable.
 
 Interval worst-case training (`IBP`) plus the growth-bound penalties plus substitutes drawn together in a trainable
-embedding, and the option of a second channel over codes, which substitutions hardly touch (`sgbt.training.beside`).
+embedding. A network can have a second channel over codes, which substitutions hardly touch (`sgbt.training.beside`), or
+begin as a linear model (`sgbt.training.from_bag`).
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Certified(IBP):
     """Whether the words learn beside a `GramBag`, and from communities."""
     from_communities: bool = False
     """Whether every word starts as the mean of its community: boxes are narrow there."""
+    from_bag: bool = False
+    """Whether a LinearBag of words alone is fitted first, and the network begins as that (`sgbt.training.from_bag`)."""
     normalisation: str = "initial"
     domain: str = "proven"
     word_dropout: float = 0.0
@@ -52,6 +55,13 @@ class Certified(IBP):
         for option in ("beta", "gamma", "drawn_together"):
             check_range(option, getattr(self, option), 0)
         check_range("word_dropout", self.word_dropout, 0, 1)
+        if self.from_bag and self.code_channel:
+            raise TrainingError(wanted="from_bag or code_channel", got="both", where="the objective")
+
+    @property
+    def fits_first(self) -> bool:
+        """Whether a linear model is fitted before the network."""
+        return self.code_channel or self.from_bag
 
     @property
     def normaliser(self) -> Normaliser:

@@ -29,6 +29,7 @@ from sgbt.models import AnyModel, LinearBag
 from sgbt.training.bag_blocks import Piece, margins, pieces, positions_of
 from sgbt.training.bag_options import PositionOptions, RowSets, frequent_keys
 from sgbt.training.bag_ties import Ties
+from sgbt.training.bag_vectors import vectors_of_communities
 from sgbt.training.certified import Certified
 from sgbt.training.ibp import IBP
 from sgbt.training.log import RunLog
@@ -60,7 +61,7 @@ def bag_objective(objective: Objective) -> Objective:
     if type(objective) is Standard:
         return objective
     if type(objective) is Certified:
-        plain, parts = Certified(), ("beta", "gamma", "drawn_together", "code_channel")
+        plain, parts = Certified(), ("beta", "gamma", "drawn_together", "code_channel", "from_bag")
         odd = [name for name in parts if getattr(objective, name) not in (getattr(plain, name), 0)]
         if odd:
             raise TrainingError(
@@ -157,9 +158,11 @@ class LinearTrainer(Trainer):
         self.dev_blocks = self._blocks(self.dev, np.arange(len(self.dev.rows)), TEXTS_AT_ONCE)
         bag, levels, ties = _bag(self.model), self._levels(), None
         if levels is not None:
-            ties = Ties.of(bag, torch.from_numpy(levels))
+            vectors = self._vectors(levels)
+            ties = Ties.of(bag, torch.from_numpy(levels), vectors)
             bag.weight = nn.Parameter(bag.weight.new_zeros(ties.parts, bag.config.classes))
-            self.settings = hashlib.sha256(self.settings.encode() + levels.tobytes()).hexdigest()
+            told = levels.tobytes() + (b"" if vectors is None else vectors.numpy().tobytes())
+            self.settings = hashlib.sha256(self.settings.encode() + told).hexdigest()
         self.loss = BagLoss(bag, self.objective, ties)
 
     def run(self) -> RunLog:
@@ -170,15 +173,29 @@ class LinearTrainer(Trainer):
         return log
 
     def _levels(self) -> np.ndarray | None:
-        """The communities whose words are tied, or None where nothing is replaced or tied."""
+        """The communities whose words are tied, [levels, ids], or None where nothing is replaced or tied."""
         bag, corpus = _bag(self.model), self.corpus
-        if corpus.table is None or not self.objective.needs_substitutions or not bag.config.ties:
+        if corpus.table is None or not self.objective.needs_substitutions:
             return None
+        if not bag.config.ties:
+            return np.zeros((0, len(corpus.vocabulary)), np.int64) if bag.config.from_vectors else None
         words = (corpus.vocabulary, corpus.table, corpus.counts)
         levels = community_levels(*words, resolutions=bag.config.ties)
         if (levels == np.arange(levels.shape[1])).all():  # a table so small that these leave every word alone
             levels = community_levels(*words, resolutions=(1.0,))
         return levels
+
+    def _vectors(self, levels: np.ndarray) -> Tensor | None:
+        """What vectors say of words, averaged over the communities of the middle level; None where none take part."""
+        bag, corpus = _bag(self.model), self.corpus
+        if not bag.config.from_vectors:
+            return None
+        if bag.source is None:
+            raise TrainingError(
+                wanted="word vectors for a LinearBag that learns from them", got="none", remedy="LinearBag(vectors=...)"
+            )
+        middle = levels[len(levels) // 2] if len(levels) else np.arange(levels.shape[1])
+        return vectors_of_communities(corpus.vocabulary, bag.source, corpus.counts, middle)
 
     def _blocks(self, examples: Examples, order: np.ndarray, size: int) -> list[Block]:
         index = examples.substitutions if self.objective.needs_substitutions else None

@@ -29,9 +29,10 @@ from sgbt.models import (
     TwoChannel,
     save_classifier,
 )
-from sgbt.training.beside import beside_words
+from sgbt.training.beside import Beside, beside_words
 from sgbt.training.certified import Certified
 from sgbt.training.config import PRESETS, TrainingConfig, preset_for
+from sgbt.training.from_bag import begin_as, check_begins, discard, fitted_bag
 from sgbt.training.grams import GramTrainer, fit_codes
 from sgbt.training.linear import LinearTrainer, bag_objective, bag_vocabulary, fit_features
 from sgbt.training.listener import Listener, Listeners
@@ -128,6 +129,8 @@ def _check(
         bag_objective(objective)
         if processes.size > 1:
             raise TrainingError(wanted="one process for a linear model", got=str(processes.size), remedy="no torchrun")
+    elif isinstance(objective, Certified) and objective.from_bag:
+        check_begins(model)
     if seed < 0:
         raise TrainingError(wanted="a seed of at least 0", got=str(seed))
     if model.config.classes != dataset.classes:
@@ -165,23 +168,19 @@ def _train(
     tokens = dataset.train.tokenised(tokenizer)
     counts = tokens.counts()
     model = _copy(model)
-    two = isinstance(objective, Certified) and objective.code_channel and not isinstance(model, Bag)
-    if two and vocabulary is None:  # the words that a GramBag reads
+    first = objective if isinstance(objective, Certified) and objective.fits_first else None
+    if first and vocabulary is None:  # the words that a linear model reads
         vocabulary = bag_vocabulary(counts, substitutions, rare=PRESETS["grams"].rare)
     vocabulary = adopt_vocabulary(model, vocabulary, counts, substitutions, config)
     _fresh(model, seed)
     index = SubstitutionIndex.build(substitutions, vocabulary) if substitutions is not None else None
     examples = [_examples(split, tokenizer, vocabulary, config, index) for split in (dataset.train, dataset.dev)]
     corpus = Corpus(vocabulary, counts, substitutions)
-    beside = None
-    if two:
-        assert isinstance(objective, Certified)
-        kappa = objective.kappa
-        beside = processes.told(
-            lambda: beside_words(
-                examples, corpus, classes=dataset.classes, kappa=kappa, folder=folder, listener=listener
-            )
-        )
+    beside, bag = None, None
+    if first:
+        assert not isinstance(model, Bag)
+        beside, bag = processes.told(partial(_first_fitted, model, examples, corpus, first, folder, listener))
+    if beside is not None:
         examples = [replace(part, beside=leads) for part, leads in zip(examples, beside.leads, strict=True)]
     prepared: Network | Bag
     kind: Callable[..., Trainer]
@@ -192,7 +191,10 @@ def _train(
         fit_codes(model, corpus)
         prepared, kind = model, GramTrainer
     else:
-        prepared, kind = objective.prepare(model, corpus).to(processes.device), Trainer
+        prepared, kind = objective.prepare(model, corpus), Trainer
+        if bag is not None:
+            begin_as(prepared, bag, words=float(examples[0].rows.lengths.mean()))
+        prepared = prepared.to(processes.device)
     trainer = kind(
         model=prepared,
         objective=minimised,
@@ -219,8 +221,25 @@ def _train(
     return run
 
 
+def _first_fitted(
+    model: Network,
+    examples: list[Examples],
+    corpus: Corpus,
+    objective: Certified,
+    folder: Path | None,
+    listener: Listener,
+) -> tuple[Beside | None, LinearBag | None]:
+    """The linear model that the network learns beside, or the one that it begins as."""
+    asked: dict[str, Any] = {"classes": model.config.classes, "kappa": objective.kappa}
+    asked |= {"folder": folder, "listener": listener}
+    if objective.code_channel:
+        return beside_words(examples, corpus, **asked), None
+    return None, fitted_bag(examples, corpus, vectors=model.embedding.source, **asked)
+
+
 def _write(run: Run, folder: Path) -> None:
     save_classifier(run.model, folder, training={**run.about, "dev": run.dev})
+    discard(folder)
     plot_log(run.log.rows, folder / "training.png")
 
 
@@ -256,10 +275,9 @@ def adopt_vocabulary(
 
 def _copy(model: TextCNN | BiLSTM | Bag) -> TextCNN | BiLSTM | Bag:
     """A model of its own for every run; the table of vectors behind it, which nobody changes, is shared."""
-    if isinstance(model, Bag):
-        return copy.deepcopy(model).cpu()
-    source = model.embedding.source
-    return copy.deepcopy(model, {id(source): source})
+    source = getattr(model, "source", None) if isinstance(model, Bag) else model.embedding.source
+    copied = copy.deepcopy(model, {id(source): source})
+    return copied.cpu() if isinstance(copied, Bag) else copied
 
 
 def _fresh(model: nn.Module, seed: int) -> None:
