@@ -121,10 +121,22 @@ def recipes() -> list[str]:
     return [f"| {method.label} | {shown(method, 'clean')} | {shown(method, 'certified')} |" for method in found]
 
 
-def linear_trials() -> list[str]:
-    found = methods_of(read_records(ROOT / "results" / "trials" / "linear-ties.jsonl"))
+def trials(name: str, prefix: str = "") -> list[str]:
+    found = methods_of(read_records(ROOT / "results" / "trials" / f"{name}.jsonl"))
     assert all(method.first.config["split"] == "dev" for method in found)
-    return [f"| {method.label} | {shown(method, 'clean')} | {shown(method, 'certified')} |" for method in found]
+    return [f"| {prefix}{each.label} | {shown(each, 'clean')} | {shown(each, 'certified')} |" for each in found]
+
+
+def linear_trials() -> list[str]:
+    return trials("linear-ties")
+
+
+def vector_trials() -> list[str]:
+    return trials("linear-vectors")
+
+
+def alone_trials() -> list[str]:
+    return trials("cnn-alone", "TextCNN, ") + trials("bilstm-alone", "BiLSTM, ")
 
 
 def gram_trials() -> list[str]:
@@ -162,6 +174,8 @@ def rare_substitutes() -> list[str]:
         hyperparameters,
         recipes,
         linear_trials,
+        vector_trials,
+        alone_trials,
         gram_trials,
         rare_substitutes,
         substitution_sets,
