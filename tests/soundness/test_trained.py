@@ -74,6 +74,20 @@ def test_the_slack_covers_rounding_in_float32_many_times_over(kind: str) -> None
         assert SAFETY * measured_gap(classifier, precise) < rounding_slack(classifier)
 
 
+def test_the_slack_counts_only_the_coordinates_that_a_filter_reads() -> None:
+    """A filter that reads one small coordinate of long vectors: rounding cannot be off by more than that coordinate."""
+    model = in_float64(trained("cnn", "ibp", "mean").model)
+    before = proven_gap(model, longest=9)
+    with torch.no_grad():
+        for layer in model.convolutions:
+            layer.weight[:, 1:] = 0
+        model.embedding.weight[:, 0] *= 1e-3
+        small = proven_gap(model, longest=9)
+        model.embedding.weight[:, 1:] *= 100  # what no filter reads
+        assert proven_gap(model, longest=9) == pytest.approx(small)
+    assert 0 < small < before / 2
+
+
 @pytest.mark.parametrize("budget", [0, 1, 2, 9])
 def test_a_linear_model_is_certified_exactly_within_a_budget(budget: int) -> None:
     """Where no word is ambiguous, words add up, and the n worst of them are the worst case of n replacements."""

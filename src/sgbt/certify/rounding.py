@@ -48,16 +48,18 @@ def proven_gap(model: TextCNN, *, longest: int) -> float:
     """A bound on the difference of any margin of a TextCNN between float32 and real arithmetic, whatever text is read.
 
     A sum of n products, in any order, is off by at most gamma_n = n u / (1 - n u) times the sum of their magnitudes
-    (Higham 2002, section 3.1). The magnitudes of a window are at most sum_l |W_l| |v| by Cauchy's inequality. Errors
-    pass the activation with its steepest slope and the head with the difference of the two rows; pooling by the mean
-    and the head add sums of their own.
+    (Higham 2002, section 3.1). The magnitudes of a window are at most sum_l |W_l| |v| by Cauchy's inequality, and at
+    most what they are for the largest number that any word has in each coordinate; the smaller of the two counts.
+    Errors pass the activation with its steepest slope and the head with the difference of the two rows; pooling by the
+    mean and the head add sums of their own.
     """
     norm = float(model.embedding(torch.arange(model.embedding.weight.shape[0])).norm(dim=1).amax())
-    features = _feature_magnitudes(model)
+    features, magnitudes = _feature_magnitudes(model), _window_magnitudes(model)
     errors = []
-    for layer in model.convolutions:
+    for layer, largest in zip(model.convolutions, magnitudes, strict=True):
         filters = layer.get_parameter("weight")  # [filters, width, size]
-        reach = layer.get_parameter("bias").abs() + norm * filters.norm(dim=1).sum(dim=1)
+        by_norms = layer.get_parameter("bias").abs() + norm * filters.norm(dim=1).sum(dim=1)
+        reach = torch.minimum(by_norms, largest)
         errors.append(STEEPEST * _gamma(filters[0].numel() + filters.shape[2] + 1) * reach)
     off = torch.cat(errors) + ACTIVATION_UNITS * UNIT * features
     if model.config.pooling == "mean":
@@ -111,13 +113,17 @@ def _feature_magnitudes(model: AnyModel) -> Tensor:
     if isinstance(model, BiLSTM):
         return model.head.weight.new_ones(())
     assert isinstance(model, TextCNN)
+    z = torch.cat(_window_magnitudes(model))
+    low, high = ACTIVATIONS[model.config.activation].range(-z, z)
+    return torch.maximum(low.abs(), high.abs())
+
+
+def _window_magnitudes(model: TextCNN) -> list[Tensor]:
+    """For each width, an upper bound of |b| + sum |W| |v| over a window of every filter, whatever text is read."""
+    words = model.embedding.box().magnitude
     reach = []
-    box = model.embedding.box()
-    words = torch.maximum(box.magnitude, torch.zeros_like(box.lower))
     for layer in model.convolutions:
         assert isinstance(layer, torch.nn.Conv1d)
         assert layer.bias is not None
         reach.append(layer.bias.abs() + torch.einsum("fdk,d->f", layer.weight.abs(), words))
-    z = torch.cat(reach)
-    low, high = ACTIVATIONS[model.config.activation].range(-z, z)
-    return torch.maximum(low.abs(), high.abs())
+    return reach
