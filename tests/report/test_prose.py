@@ -103,6 +103,18 @@ def test_what_is_said_of_codes() -> None:
     assert f"right on {right:.0f} % of dev and proven on {proven:.0f} %" in told
 
 
+def test_what_is_said_of_networks_over_words_alone() -> None:
+    trials = {row["label"]: row["metrics"]["certified_accuracy"] for row in rows("trials/cnn-alone.jsonl")}
+    begun, not_begun = trials["fixed-3e-5"], trials["not-from-bag-1e-3"]
+    told = f"certifies {100 * begun:.1f} % of dev where from vectors it certifies {100 * not_begun:.1f} %"
+    assert told in RESULTS
+    (stopped,) = rows("trials/bilstm-stopped.jsonl")
+    best = max(row["dev"]["certified"] for row in stopped["curve"])
+    assert f"a BiLSTM from vectors had {100 * best:.1f} % at best" in RESULTS
+    linear = {row["label"]: row["metrics"]["certified_accuracy"] for row in rows("trials/linear-vectors.jsonl")}
+    assert f"the LinearBag, which has {100 * linear['words-decay6e-5']:.1f} %" in RESULTS
+
+
 def test_what_is_said_of_the_linear_models() -> None:
     found = {
         row["label"]: 100 * row["metrics"]["certified_accuracy"] for row in rows("trials/linear-before-ties.jsonl")
@@ -125,6 +137,9 @@ def test_what_is_said_of_the_linear_models() -> None:
     gains = [proven[least, "with ties"] - proven[least, "without"] for least in (100, 50, 10, 0)]
     assert gains == sorted(gains)
     tied = {row["label"]: row["metrics"]["certified_accuracy"] for row in rows("trials/linear-ties.jsonl")}
+    told = {row["label"]: row["metrics"]["certified_accuracy"] for row in rows("trials/linear-vectors.jsonl")}
+    assert 0.007 < told["words-decay6e-5"] - tied["words-rate0.04"] < 0.01  # almost a point
+    assert abs(told["codes"] - tied["codes-rate0.04"]) < 0.001
     for kind in ("words", "codes"):
         assert tied[f"{kind}-rate0.04"] == max(share for label, share in tied.items() if label.startswith(kind))
 

@@ -63,6 +63,9 @@ OURS = {
     "GramBag, standard training": ("imdb-linear", "grams", "standard"),
     "LinearBag, trained on the worst case": ("imdb-linear", "linear", "certified"),
     "LinearBag of words alone, trained on the worst case": ("imdb-linear", "linear", "certified-words"),
+    "LinearBag of words alone that learns from vectors too": ("imdb-linear", "linear", "certified-words-vectors"),
+    "TextCNN over words alone, begun as a LinearBag": ("imdb-alone", "cnn", "certified"),
+    "BiLSTM over words alone, begun as a LinearBag": ("imdb-alone", "bilstm", "certified"),
 }
 
 
