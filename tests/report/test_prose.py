@@ -210,8 +210,8 @@ def test_the_slack_of_published_runs() -> None:
     told = prose("docs/certificates.md")
     assert "at most 0.03 in the runs of `results/`" in told
     assert 0.02 < max(slack["cnn"]) <= 0.03
-    assert "at most 1e-5 there" in told
-    assert 1e-6 < max(slack["bilstm"]) <= 1e-5
+    assert "at most 2e-5 there" in told
+    assert 1e-5 < max(slack["bilstm"]) <= 2e-5
 
 
 def test_what_the_demo_is_said_to_show() -> None:
