@@ -122,6 +122,17 @@ def test_a_killed_run_does_not_fit_the_bag_again(tmp_path: Path) -> None:
     assert bool(first.weight.abs().sum() > 0)
 
 
+def test_a_bag_that_was_kept_of_other_texts_is_not_taken_for_ones_own(tmp_path: Path) -> None:
+    splits, corpus = parts()
+    asked = {"classes": 2, "kappa": 1.0, "vectors": None, "folder": tmp_path, "listener": Listeners()}
+    fitted_bag(splits, corpus, **asked)
+    for changed in ({"kappa": 0.5}, {"vectors": small.vectors()}):
+        with pytest.raises(TrainingError, match="choose another --out"):
+            fitted_bag(splits, corpus, **asked | changed)
+    with pytest.raises(TrainingError, match="choose another --out"):
+        fitted_bag(splits[::-1], corpus, **asked)
+
+
 def test_a_resumed_run_ends_with_the_same_weights(tmp_path: Path) -> None:
     def run(folder: Path, listener: Listeners | None = None) -> None:
         quick.run(BEGINS, model=TextCNN(small.vectors(), **MEAN), out=folder, epochs=3, listener=listener)

@@ -9,8 +9,6 @@ and of every other text comes from the GramBag fitted to the whole of train, whi
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +27,7 @@ from sgbt.training.grams import GramTrainer, fit_codes
 from sgbt.training.ibp import IBP
 from sgbt.training.listener import Listener
 from sgbt.training.objective import Corpus, Leads
+from sgbt.training.settings import settings_of_first
 from sgbt.training.steps import Examples
 
 FILE = "beside.safetensors"
@@ -137,7 +136,7 @@ def beside_words(
     listener: Listener,
 ) -> Beside:
     """The second channel, fitted or as it was kept in the folder by an earlier start of the same run."""
-    settings = _settings(examples, corpus, classes, kappa)
+    settings = settings_of_first(examples, corpus, PRESETS["grams"], classes, kappa, PARTS)
     kept = Beside.load(folder, settings, classes=classes) if folder else None
     if kept is None:
         kept = Beside.fitted(examples, corpus, classes=classes, kappa=kappa, listener=listener)
@@ -166,14 +165,3 @@ def _taken(examples: Examples, rows: np.ndarray) -> Examples:
     starts = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
     flat = np.concatenate(texts) if texts else examples.rows.flat[:0]
     return replace(examples, rows=RaggedIds(flat, starts), labels=examples.labels[rows])
-
-
-def _settings(examples: Sequence[Examples], corpus: Corpus, classes: int, kappa: float) -> str:
-    """One hash of all that determines the channel."""
-    assert corpus.table is not None
-    note = [corpus.vocabulary.hash, corpus.table.hash, classes, kappa, str(PRESETS["grams"]), PARTS]
-    whole = hashlib.sha256(json.dumps(note).encode())
-    for part in examples:
-        for array in (part.rows.flat, part.rows.starts, part.labels):
-            whole.update(np.ascontiguousarray(array).tobytes())
-    return whole.hexdigest()

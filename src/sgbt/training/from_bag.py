@@ -26,6 +26,7 @@ from sgbt.training.ibp import IBP
 from sgbt.training.linear import LinearTrainer, fit_features
 from sgbt.training.listener import Listener
 from sgbt.training.objective import Corpus
+from sgbt.training.settings import settings_of_first
 from sgbt.training.steps import Examples
 
 FOLDER = "bag"
@@ -82,7 +83,7 @@ def fitted_bag(
         train=train,
         dev=dev,
         folder=kept,
-        settings="",
+        settings=settings_of_first(examples, corpus, PRESETS["linear"], classes, kappa),
         listener=listener,
         corpus=corpus,
     ).run()

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
+
+import numpy as np
 
 from sgbt.data import TextDataset, Tokenizer
 from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models import AnyModel, weights_hash
 from sgbt.models.blueprint import blueprint
 from sgbt.training.config import TrainingConfig
-from sgbt.training.objective import Objective
+from sgbt.training.objective import Corpus, Objective
+from sgbt.training.steps import Examples
 
 
 def note_of(dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig) -> dict[str, Any]:
@@ -45,3 +49,13 @@ def settings_of(
     del note["dataset"]  # its hash says which one it is, wherever the file lies
     parts = [note, blueprint(model), weights_hash(model), vocabulary.hash, table.hash if table else None]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def settings_of_first(examples: Sequence[Examples], corpus: Corpus, config: TrainingConfig, *more: float) -> str:
+    """One hash of all that determines a linear model that is fitted before a network."""
+    assert corpus.table is not None
+    whole = hashlib.sha256(json.dumps([corpus.vocabulary.hash, corpus.table.hash, str(config), *more]).encode())
+    for part in examples:
+        for array in (part.rows.flat, part.rows.starts, part.labels):
+            whole.update(np.ascontiguousarray(array).tobytes())
+    return whole.hexdigest()
