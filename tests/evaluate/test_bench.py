@@ -90,6 +90,26 @@ def test_records_are_rebuilt_bit_for_bit_from_rows(finished: Path) -> None:
     assert (finished / "records.jsonl").read_bytes() == records
 
 
+def test_what_was_published_without_its_units_stands_beside_what_is_done_now(finished: Path, tmp_path: Path) -> None:
+    for name in ("plan.json", "records.jsonl"):
+        (tmp_path / name).write_bytes((finished / name).read_bytes())
+    published = read_records(tmp_path / "records.jsonl")
+    cell = next(iter(tiny().cells()))
+    outcome = bench(tiny(), tmp_path, only=cell.name)
+    assert outcome.failed == {}
+    records = read_records(tmp_path / "records.jsonl")
+    assert [record.units for record in records] == [record.units for record in published]
+    again = [record for record in records if record.label == cell.method.label and record.model == cell.model]
+    assert len(records) > len(again)
+    others = [record for record in records if record not in again]
+    assert all(record in published for record in others)
+    changed = tiny(TINY.replace("sample = 10", "sample = 9"))
+    bench(changed, tmp_path, only=cell.name)  # the plan means other units of this cell now: its old figures go
+    totals = {figures["robust_total"] for each in read_records(tmp_path / "records.jsonl")
+              if each.units != records[0].units for figures in each.attacks.values()}  # fmt: skip
+    assert 9 in totals
+
+
 def test_a_changed_configuration_reuses_nothing_stale(finished: Path, tmp_path: Path) -> None:
     subprocess.run(["cp", "-r", f"{finished}/.", str(tmp_path)], check=True)
     heard = Started()

@@ -1,4 +1,4 @@
-"""From the rows of finished units to run records. Nothing else enters: the same rows give the same records."""
+"""From the rows of finished units to run records: the same rows give the same records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sgbt.evaluate.metrics import (
 )
 from sgbt.evaluate.outcomes import packed, within
 from sgbt.evaluate.plan import Plan, PlannedRun
-from sgbt.evaluate.record import RunRecord, write_records
+from sgbt.evaluate.record import RunRecord, read_records, write_records
 from sgbt.evaluate.store import MODEL, RECORDS, ROWS, TIMES, Store
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN
 from sgbt.shares import Share
@@ -36,12 +36,15 @@ from sgbt.training.log import read_log
 def gather(store: Store) -> list[RunRecord]:
     """The records of all runs whose model is trained, written to `records.jsonl` as well.
 
-    A certified text that an attack broke stops everything: it is a contradiction, not a figure.
+    A certified text that an attack broke stops everything: it is a contradiction, not a figure. Where a folder was
+    published without its units, the record of a run stands as it was written, as long as the plan means the same units.
     """
-    plan = Plan.load(store.folder)
-    records = [record for run in plan.runs if (record := record_of(run, store)) is not None]
+    plan, path = Plan.load(store.folder), store.folder / RECORDS
+    kept = {tuple(sorted(each.units.items())): each for each in read_records(path)} if path.is_file() else {}
+    found = [record_of(run, store) or kept.get(tuple(sorted(run.units.items()))) for run in plan.runs]
+    records = [record for record in found if record is not None]
     if plan.runs:
-        write_records(records, store.folder / RECORDS)
+        write_records(records, path)
     return records
 
 
