@@ -92,6 +92,12 @@ def test_a_run_learns_from_there_and_leaves_one_network(kind: type, tmp_path: Pa
     assert model.embedding.weight.shape[1] == begun.embedding.weight.shape[1]
 
 
+def test_a_run_that_fitted_no_bag_removes_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "run" / FOLDER).mkdir(parents=True)
+    quick.run(out=tmp_path / "run")
+    assert (tmp_path / "run" / FOLDER).is_dir()
+
+
 def test_what_begins_as_a_bag_moves_every_weight() -> None:
     model = small.model_of("cnn", trainable_embedding=True, **MEAN)
     begin_as(model, bag_of(), words=6.0)

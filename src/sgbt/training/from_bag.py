@@ -29,7 +29,7 @@ from sgbt.training.objective import Corpus
 from sgbt.training.settings import settings_of_first
 from sgbt.training.steps import Examples
 
-FOLDER = "bag"
+FOLDER = ".bag"
 LARGEST = 0.5
 """What the largest weight becomes as a coordinate: tanh is within a twelfth of a straight line up to there."""
 OPEN, SHUT = 2.0, -4.0

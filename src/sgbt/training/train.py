@@ -218,6 +218,8 @@ def _train(
     run = Run(classifier, log, folder, note_of(dataset, objective, seed, config))
     if folder:
         processes.told(lambda: _write(run, folder))
+        if bag is not None:
+            processes.told(lambda: discard(folder))
     return run
 
 
@@ -239,7 +241,6 @@ def _first_fitted(
 
 def _write(run: Run, folder: Path) -> None:
     save_classifier(run.model, folder, training={**run.about, "dev": run.dev})
-    discard(folder)
     plot_log(run.log.rows, folder / "training.png")
 
 
