@@ -105,3 +105,5 @@ if __name__ == "__main__":
             answer = str(problem)
         line = json.dumps([number, os.environ.get("RANK"), answer]) + "\n"
         os.write(1, line.encode())  # in one piece, because two processes write to one pipe
+    if what == "several":  # all is done and told; torch's threads may abort a process that tears them down at its end
+        os._exit(0)
