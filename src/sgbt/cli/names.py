@@ -35,5 +35,6 @@ GRIDS = (
     "smoke",
     "substitutions-small",
     "table1",
+    "table1-imdb",
     "table1-small",
 )
