@@ -1,5 +1,6 @@
 """LinearBag: the worst case is the maximum over all substitutions, found here by trying every one of them."""
 
+import math
 from itertools import product
 
 import pytest
@@ -14,9 +15,15 @@ from sgbt.models.bag_features import FAMILIES, keys_at, places_of
 WORDS = 12
 
 
-def random_model(generator, *, classes=2, features=("before", "after", "pair", "triple"), codes=None):
+@pytest.fixture
+def near_edges(monkeypatch):
+    """Zones of one word each, so that short texts have many."""
+    monkeypatch.setattr("sgbt.models.places.EDGES", (1, 2, 3, 4, 5, 6, 7))
+
+
+def random_model(generator, *, classes=2, features=("before", "after", "pair", "triple"), codes=None, places=False):
     """A model with random weights, about half of whose possible features are listed."""
-    model = LinearBag(classes=classes, features=features).double()
+    model = LinearBag(classes=classes, features=features, places=places).double()
     if codes is None:
         codes = torch.randint(1, 6, (WORDS,), generator=generator)
         codes[PADDING] = PADDING
@@ -33,6 +40,9 @@ def random_model(generator, *, classes=2, features=("before", "after", "pair", "
         model.weight.copy_(torch.randn(model.weight.shape, generator=generator, dtype=torch.float64))
         model.weight[PADDING] = 0
         model.bias.copy_(torch.randn(classes, generator=generator, dtype=torch.float64))
+        if places:
+            for side in (model.places.start, model.places.end):
+                side.copy_(torch.randn(side.shape, generator=generator, dtype=torch.float64))
     return model
 
 
@@ -61,10 +71,12 @@ def enumerated(model, choices, allowed, label):
 
 @pytest.mark.parametrize("features", [(), ("before", "after"), ("before", "after", "pair", "triple"), FAMILIES])
 @pytest.mark.parametrize("classes", [2, 4])
-def test_worst_case_is_the_maximum_over_all_substitutions(features, classes):
+@pytest.mark.parametrize("places", [False, True])
+@pytest.mark.usefixtures("near_edges")
+def test_worst_case_is_the_maximum_over_all_substitutions(features, classes, places):
     generator = torch.Generator().manual_seed(classes + len(features))
     for _ in range(25):
-        model = random_model(generator, classes=classes, features=features)
+        model = random_model(generator, classes=classes, features=features, places=places)
         batch, mask = random_batch(generator)
         labels = torch.randint(0, classes, (len(batch),), generator=generator)
         worst = worst_case_logits(model, batch.ids, batch.allowed, mask, labels)
@@ -74,10 +86,11 @@ def test_worst_case_is_the_maximum_over_all_substitutions(features, classes):
             assert torch.allclose(worst[text], exact, atol=1e-12, rtol=0)
 
 
-def test_long_runs_of_ambiguous_words_are_exact_too():
+@pytest.mark.parametrize("places", [False, True])
+def test_long_runs_of_ambiguous_words_are_exact_too(places):
     generator = torch.Generator().manual_seed(5)
     for _ in range(3):
-        model = random_model(generator, features=FAMILIES)
+        model = random_model(generator, features=FAMILIES, places=places)
         batch, mask = random_batch(generator, texts=2, longest=9, choices=2)
         labels = torch.tensor([0, 1])
         worst = worst_case_logits(model, batch.ids, batch.allowed, mask, labels)
@@ -137,9 +150,11 @@ def test_a_batch_that_is_too_large_is_done_in_pieces(monkeypatch):
     assert max(sizes) < 7
 
 
-def test_padding_and_company_change_nothing():
+@pytest.mark.parametrize("places", [False, True])
+@pytest.mark.usefixtures("near_edges")
+def test_padding_and_company_change_nothing(places):
     generator = torch.Generator().manual_seed(2)
-    model = random_model(generator, classes=3, features=FAMILIES)
+    model = random_model(generator, classes=3, features=FAMILIES, places=places)
     batch, mask = random_batch(generator, texts=6, longest=6)
     labels = torch.randint(0, 3, (6,), generator=generator)
     together = worst_case_logits(model, batch.ids, batch.allowed, mask, labels)
@@ -164,6 +179,39 @@ def test_logits_are_counts_over_the_root_of_the_length():
         model.bias.copy_(torch.tensor([0.5, 0]))
     logits = model(torch.tensor([[1, 2, 2, 3], [2, 0, 0, 0], [0, 0, 0, 0]]))
     assert torch.allclose(logits, torch.tensor([[2.5, 3.5], [0.5, 2.0], [0.5, 0.0]], dtype=torch.float64))
+
+
+@pytest.mark.usefixtures("near_edges")
+def test_the_worst_case_word_by_word_adds_up_to_the_worst_case():
+    """With every position free of the others, the fixed part and the largest gain of each word are the maximum."""
+    generator = torch.Generator().manual_seed(8)
+    model = random_model(generator, features=(), places=True)
+    batch, mask = random_batch(generator, texts=6, longest=7)
+    labels = torch.randint(0, 2, (6,), generator=generator)
+    asked = (model, batch.ids, batch.allowed, mask, labels)
+    model.codes.fill_(1)
+    words = bag_worst_case.worst_by_word(*asked)
+    gains = words.gains.masked_fill(~(batch.allowed & mask.unsqueeze(-1)).unsqueeze(-1), 0.0).amax(dim=2).sum(dim=1)
+    assert torch.allclose(words.fixed + gains, worst_case_logits(*asked), atol=1e-12)
+    own = model(batch.original, mask)
+    assert torch.allclose(words.fixed, own - own.gather(1, labels.unsqueeze(1)), atol=1e-12)
+
+
+def test_logits_count_words_by_their_distance_from_both_ends():
+    model = LinearBag(features=(), places=True).double()
+    model.adopt(codes=torch.arange(3), keys=torch.zeros(0, dtype=torch.int64))
+    with torch.no_grad():
+        model.weight.copy_(torch.tensor([[0, 0], [0, 1], [0, 0]]))
+    evenly = model(torch.ones(1, 12, dtype=torch.int64)).detach()
+    assert float(evenly[0, 1]) == pytest.approx(12**0.5)  # as without places, to begin with
+    with torch.no_grad():
+        model.places.start[0], model.places.end[1] = math.log(2), math.log(3)
+    first = torch.tensor([[1] + [2] * 11, [2] * 5 + [1] + [2] * 6, [2] * 11 + [1]])
+    # from the end: 5 words at distance 0 to 4, 5 at 5 to 9, 2 beyond; from the beginning the same
+    factors = [2 if place < 5 else 1 for place in range(12)]
+    factors = [factor * (3 if 5 <= 11 - place < 10 else 1) for place, factor in enumerate(factors)]
+    root = sum(factor**2 for factor in factors) ** 0.5
+    assert model(first)[:, 1].tolist() == pytest.approx([factors[0] / root, factors[5] / root, factors[11] / root])
 
 
 def test_gradients_reach_the_weights_of_the_worst_words_and_no_others():
@@ -222,9 +270,10 @@ def test_no_texts():
     assert worst.shape == (0, 3)
 
 
-def test_a_folder_holds_the_features_and_codes(tmp_path):
+@pytest.mark.parametrize("places", [False, True])
+def test_a_folder_holds_the_features_and_codes(tmp_path, places):
     generator = torch.Generator().manual_seed(7)
-    model = random_model(generator, classes=3).float()
+    model = random_model(generator, classes=3, places=places).float()
     vocabulary = Vocabulary(tuple("abcdefghij"))
     classifier = TextClassifier(model, vocabulary, ("x", "y", "z"), SubstitutionTable({"a": ("b",)}))
     again = load_classifier(save_classifier(classifier, tmp_path / "run"))

@@ -59,7 +59,7 @@ def run_of(folder, *, listener=None):
     return train(LinearBag(dropout=0.2), reviews(), out=folder, listener=listener, **options)
 
 
-def random_corpus(generator, *, words=9, texts=6, classes=3):
+def random_corpus(generator, *, words=9, texts=6, classes=3, places=False):
     """A random vocabulary, table and texts, with a model whose weights are random."""
     names = [f"w{number}" for number in range(words)]
     rng = np.random.default_rng(int(torch.randint(0, 1 << 30, (1,), generator=generator)))
@@ -75,27 +75,32 @@ def random_corpus(generator, *, words=9, texts=6, classes=3):
     flat = np.concatenate([index.rows_of(line) for line in lines])
     rows = RaggedIds(flat, np.concatenate([[0], np.cumsum([len(line) for line in lines])]))
     examples = Examples(rows, rng.integers(0, classes, texts), len(vocabulary), index)
-    model = LinearBag(classes=classes, features=FAMILIES, minimum_count=1).double()
+    model = LinearBag(classes=classes, features=FAMILIES, minimum_count=1, places=places).double()
     fit_features(model, Corpus(vocabulary, counts, table), examples)
     with torch.no_grad():
         model.weight.copy_(torch.randn(model.weight.shape, generator=generator, dtype=torch.float64))
         model.weight[PADDING] = 0
         model.bias.copy_(torch.randn(classes, generator=generator, dtype=torch.float64))
+        if places:
+            for side in (model.places.start, model.places.end):
+                side.copy_(torch.randn(side.shape, generator=generator, dtype=torch.float64))
     return model, examples, index.for_words(lines)
 
 
-def test_blocks_agree_with_the_model_and_are_never_below_the_exact_worst_case():
+@pytest.mark.parametrize("places", [False, True])
+def test_blocks_agree_with_the_model_and_are_never_below_the_exact_worst_case(places, monkeypatch):
+    monkeypatch.setattr("sgbt.models.places.EDGES", (1, 2, 3, 4, 5, 6, 7))
     generator = torch.Generator().manual_seed(0)
     exact_somewhere = looser_somewhere = False
     for _ in range(40):
-        model, examples, batch = random_corpus(generator)
+        model, examples, batch = random_corpus(generator, places=places)
         labels = torch.from_numpy(examples.labels)
         logits = model(batch.original, batch.mask)
         exact = worst_case_logits(model, batch.ids, batch.allowed, batch.mask, labels)
         sets = RowSets.of(model.codes, examples.substitutions)
         seen = 0
         for piece in pieces(model, examples.rows, examples.labels, np.arange(len(labels)), sets):
-            found = margins(piece, model.weight, model.bias, clean=True, worst=True)
+            found = margins(piece, model.weight, model.bias, model.places, clean=True, worst=True)
             own = logits[piece.rows] - logits[piece.rows, piece.label].unsqueeze(1)
             assert torch.allclose(found.clean, own, atol=1e-12)
             assert (found.worst >= exact[piece.rows] - 1e-12).all()
@@ -111,11 +116,14 @@ def test_blocks_agree_with_the_model_and_are_never_below_the_exact_worst_case():
     assert looser_somewhere  # otherwise this test has no ambiguous words in it
 
 
-def test_gradients_of_blocks_are_those_of_the_worst_case():
+@pytest.mark.parametrize("places", [False, True])
+def test_gradients_of_blocks_are_those_of_the_worst_case(places, monkeypatch):
+    monkeypatch.setattr("sgbt.models.places.EDGES", (1, 2, 3, 4, 5, 6, 7))
     generator = torch.Generator().manual_seed(1)
     compared = 0
     for _ in range(30):
-        model, examples, batch = random_corpus(generator)
+        model, examples, batch = random_corpus(generator, places=places)
+        moved = [model.weight, *(model.places.parameters() if places else ())]
         labels = torch.from_numpy(examples.labels)
         codes = model.codes[batch.ids]
         steady = (codes == codes[..., :1]).all(dim=2).all(dim=1)
@@ -123,15 +131,15 @@ def test_gradients_of_blocks_are_those_of_the_worst_case():
         if not len(rows):
             continue
         exact = worst_case_logits(model, batch.ids, batch.allowed, batch.mask, labels)[rows]
-        (expected,) = torch.autograd.grad((exact**2).sum(), model.weight)
+        expected = torch.autograd.grad((exact**2).sum(), moved)
         sets = RowSets.of(model.codes, examples.substitutions)
         total = sum(
-            (margins(piece, model.weight, model.bias, clean=False, worst=True).worst ** 2).sum()
+            (margins(piece, model.weight, model.bias, model.places, clean=False, worst=True).worst ** 2).sum()
             for piece in pieces(model, examples.rows, examples.labels, rows, sets)
         )
-        (found,) = torch.autograd.grad(total, model.weight)
-        assert torch.allclose(found, expected, atol=1e-10)
-        compared += int(expected.abs().sum() > 0)
+        found = torch.autograd.grad(total, moved)
+        assert all(torch.allclose(*both, atol=1e-10) for both in zip(found, expected, strict=True))
+        compared += int(all(gradient.abs().sum() > 0 for gradient in expected))
     assert compared > 5
 
 

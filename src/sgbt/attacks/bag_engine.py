@@ -45,18 +45,26 @@ class FastBag:
         codes = np.pad(self._codes[question.ids], ((0, 0), (2, 2)), constant_values=PADDING)
         owners, at = question.swaps.owners[:, None], question.swaps.positions[:, None] + 2
         keys = _keys(words[:, 1:-1], codes)
-        old = keys[owners, at + np.arange(-2, 1)]
+        touched = at + np.arange(-2, 1)
+        old = keys[owners, touched]
         around, near = words[owners, at + np.arange(-1, 2)], codes[owners, at + np.arange(-2, 3)]
         around[:, 1], near[:, 2] = question.new, self._codes[question.new]
         parts = (keys, old, _keys(around, near))
         rows = self._rows(np.concatenate([part.reshape(-1) for part in parts]))
         found = np.split(self._pool.values[rows], np.cumsum([part.size for part in parts[:2]]))
+        factors = self._factors(length)
+        shares = (factors, factors[touched], factors[touched])
         texts, before, after = (
-            own.reshape(*part.shape, len(self._bias)).sum(axis=1) for own, part in zip(found, parts, strict=True)
+            (own.reshape(*part.shape, len(self._bias)) * share[..., None]).sum(axis=1)
+            for own, part, share in zip(found, parts, shares, strict=True)
         )
         changed = texts[question.swaps.owners] - before + after
-        root = np.sqrt(max(length, 1))  # a text without words counts as one word
-        return Neighbourhood(texts / root + self._bias, changed / root + self._bias)
+        return Neighbourhood(texts + self._bias, changed + self._bias)
+
+    @torch.no_grad()
+    def _factors(self, length: int) -> Array:
+        """What the scores of a text's positions are multiplied by, from one before its first to one behind its last."""
+        return np.pad(self._model.factors(torch.ones(1, length, dtype=torch.bool))[0].double().numpy(), 1)
 
     def _rows(self, keys: Array) -> Array:
         """The pool's rows of triples; a position beyond the text adds nothing, and has row 0."""

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from sgbt.lexicon.vocabulary import PADDING
-from sgbt.models.linear_bag import LinearBag, neighbours, scale
+from sgbt.models.linear_bag import LinearBag, neighbours
 
 ENTRIES = 1 << 25
 """Numbers in the largest intermediate table; a batch that needs more is done in halves."""
@@ -35,11 +35,11 @@ def worst_margins(model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, 
     sets = CodeSets.of(model.codes[ids])
     if sets.entries * model.config.classes > ENTRIES and len(ids) > 1:
         return torch.cat([worst_margins(model, *half) for half in _halves(ids, allowed, mask, labels)])
-    total = _free(model, ids, allowed & ~sets.coupled.unsqueeze(-1), sets, labels)
+    factors = model.factors(mask)
+    total = _free(model, ids, allowed & ~sets.coupled.unsqueeze(-1), sets, labels, factors)
     if bool(sets.coupled.any()):
-        total = total + _runs(model, ids, allowed, sets, mask, labels)
-    bias = model.bias - model.bias[labels].unsqueeze(1)
-    return total * scale(mask).to(total).unsqueeze(1) + bias
+        total = total + _runs(model, ids, allowed, sets, factors, labels)
+    return total + model.bias - model.bias[labels].unsqueeze(1)
 
 
 def _halves(*parts: Tensor) -> list[tuple[Tensor, ...]]:
@@ -70,14 +70,14 @@ def worst_by_word(model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, 
         return WorstByWord(torch.cat([first.fixed, second.fixed]), torch.cat([first.gains, second.gains]))
     free = mask & ~sets.coupled
     before, after = (side.unsqueeze(-1).expand_as(ids) for side in neighbours(sets.codes[..., 0]))
-    scores = model.score(ids, before, after) * free[..., None, None]
+    factors = model.factors(mask)
+    scores = model.score(ids, before, after) * (factors * free)[..., None, None]
     margins = scores - scores.gather(3, labels.view(-1, 1, 1, 1).expand(*scores.shape[:3], 1))
     fixed = margins[:, :, 0].sum(dim=1)
     if bool(sets.coupled.any()):
-        fixed = fixed + _runs(model, ids, allowed, sets, mask, labels)
-    share = scale(mask).to(fixed)
-    fixed = fixed * share.unsqueeze(1) + model.bias - model.bias[labels].unsqueeze(1)
-    return WorstByWord(fixed, (margins - margins[:, :, :1]) * share[:, None, None, None])
+        fixed = fixed + _runs(model, ids, allowed, sets, factors, labels)
+    fixed = fixed + model.bias - model.bias[labels].unsqueeze(1)
+    return WorstByWord(fixed, margins - margins[:, :, :1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,26 +119,26 @@ class CodeSets:
         return CodeSets(distinct, counts, torch.empty_like(ranked).scatter(-1, order, ranked), coupled)
 
 
-def _free(model: LinearBag, ids: Tensor, choices: Tensor, sets: CodeSets, labels: Tensor) -> Tensor:
+def _free(model: LinearBag, ids: Tensor, choices: Tensor, sets: CodeSets, labels: Tensor, factors: Tensor) -> Tensor:
     """The sum of the worst scores of the positions that depend on no other, [texts, classes]."""
     texts, length, _ = ids.shape
     before, after = neighbours(sets.codes[..., 0])
     text, place, slot = choices.nonzero(as_tuple=True)
     margins = _margins(model, ids[text, place, slot], before[text, place], after[text, place], labels[text])
     worst = _greatest(margins, text * length + place, texts * length, start=0.0, include_start=False)
-    return worst.reshape(texts, length, -1).sum(dim=1)
+    return (worst.reshape(texts, length, -1) * factors.unsqueeze(-1)).sum(dim=1)
 
 
-def _runs(model: LinearBag, ids: Tensor, allowed: Tensor, sets: CodeSets, mask: Tensor, labels: Tensor) -> Tensor:
+def _runs(model: LinearBag, ids: Tensor, allowed: Tensor, sets: CodeSets, factors: Tensor, labels: Tensor) -> Tensor:
     """The sum of the worst scores of the runs of positions that hang together, [texts, classes].
 
     best[a, b] is the greatest sum so far with code a at the position just done and b at the next one; then
     best'[b, c] = max over a of best[a, b] + score[a, b, c]. The codes before and behind a run are fixed.
     """
     texts, width, classes = len(ids), sets.width, model.config.classes
-    coupled = sets.coupled & mask
+    coupled = sets.coupled & (factors > 0)  # real words
     text, place = coupled.nonzero(as_tuple=True)
-    scores = _coupled_scores(model, ids, allowed, sets, labels, text, place)
+    scores = _coupled_scores(model, ids, allowed, sets, labels, factors, text, place)
     first = torch.ones_like(text, dtype=torch.bool)
     first[1:] = (text[1:] != text[:-1]) | (place[1:] != place[:-1] + 1)
     starts = first.nonzero().squeeze(1)
@@ -154,7 +154,14 @@ def _runs(model: LinearBag, ids: Tensor, allowed: Tensor, sets: CodeSets, mask: 
 
 
 def _coupled_scores(
-    model: LinearBag, ids: Tensor, allowed: Tensor, sets: CodeSets, labels: Tensor, text: Tensor, place: Tensor
+    model: LinearBag,
+    ids: Tensor,
+    allowed: Tensor,
+    sets: CodeSets,
+    labels: Tensor,
+    factors: Tensor,
+    text: Tensor,
+    place: Tensor,
 ) -> Tensor:
     """The worst score at each given position for every code before, here and after: [positions, a, b, c, classes].
 
@@ -169,7 +176,7 @@ def _coupled_scores(
     at, a, slot, c = possible.nonzero(as_tuple=True)
     words, b = ids[text[at], place[at], slot], sets.ranks[text[at], place[at], slot]
     before, after = codes[text[at], place[at], a], codes[text[at], place[at] + 2, c]
-    margins = _margins(model, words, before, after, labels[text[at]])
+    margins = _margins(model, words, before, after, labels[text[at]]) * factors[text[at], place[at]].unsqueeze(1)
     cells = ((at * width + a) * width + b) * width + c
     worst = _greatest(margins, cells, len(text) * width**3, start=-torch.inf, include_start=True)
     return worst.reshape(len(text), width, width, width, -1)

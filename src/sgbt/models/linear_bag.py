@@ -14,6 +14,7 @@ from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import ModelError
 from sgbt.lexicon.vocabulary import PADDING, UNKNOWN
 from sgbt.models.bag_features import LARGEST, check_families, keys_at, places_of
+from sgbt.models.places import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class LinearBagConfig:
     from_vectors: bool = False
     """Whether training on the worst case also lets word vectors say what a word weighs (`sgbt.training.bag_ties`):
     words that train has seldom then learn from words that are used like them. What is trained needs no vectors."""
+    places: bool = False
+    """Whether a word counts more or less by how far it stands from either end of the text (`sgbt.models.places`)."""
 
     def __post_init__(self) -> None:
         for name in ("features", "ties"):
@@ -54,6 +57,8 @@ class LinearBagConfig:
 
 class LinearBag(nn.Module):
     """Logits = bias + sum over positions, and over the features there, of weight[feature] / sqrt(n), n words in all.
+
+    With the option `places`, a position has a factor of its own in place of 1 / sqrt(n).
 
     Features are numbered: number 0 is padding and never counts, the vocabulary's ids are the words, and after them
     comes one number for each of the sorted `keys`, the word-and-code features that training found often enough. A
@@ -80,6 +85,7 @@ class LinearBag(nn.Module):
             options["from_vectors"] = True
         self.config = replace(config or LinearBagConfig(), **options)
         self.source = vectors
+        self.places = Places() if self.config.places else None
         self.bias = nn.Parameter(torch.zeros(self.config.classes))
         self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))
 
@@ -96,6 +102,8 @@ class LinearBag(nn.Module):
         """All weights zero: the loss is convex, so there is nothing to draw."""
         nn.init.zeros_(self.weight)
         nn.init.zeros_(self.bias)
+        if self.places is not None:
+            self.places.reset_parameters()
 
     def features(self, words: Tensor, before: Tensor, after: Tensor) -> Tensor:
         """The numbers of the features of positions, [..., 1 + families], 0 for what has no weight.
@@ -110,23 +118,27 @@ class LinearBag(nn.Module):
         return torch.cat([words.unsqueeze(-1), numbers], dim=-1)
 
     def score(self, words: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        """What one position adds to every logit before the division by sqrt(n), [..., classes]."""
+        """What one position adds to every logit, its factor apart, [..., classes]."""
         return F.embedding(self.features(words, before, after), self.weight, padding_idx=PADDING).sum(dim=-2)
+
+    def factors(self, mask: Tensor) -> Tensor:
+        """What the score of every position of [texts, words] is multiplied by; zero where there is no word.
+
+        Their squares add up to one in every text that has words.
+        """
+        if self.places is not None:
+            return self.places(mask).to(self.weight)
+        share = mask.sum(dim=1).clamp(min=1).double().rsqrt().to(self.weight)
+        return share.unsqueeze(1) * mask
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
         mask = ids != PADDING if mask is None else mask
         ids = ids.masked_fill(~mask, PADDING)
         before, after = neighbours(self.codes[ids])
-        total = (self.score(ids, before, after) * mask.unsqueeze(-1)).sum(dim=1)
-        return total * scale(mask).to(total).unsqueeze(1) + self.bias
+        return (self.score(ids, before, after) * self.factors(mask).unsqueeze(-1)).sum(dim=1) + self.bias
 
 
 def neighbours(codes: Tensor) -> tuple[Tensor, Tensor]:
     """The codes before and after each position of [texts, words]; beyond the ends stands padding."""
     return F.pad(codes, (1, 0), value=PADDING)[:, :-1], F.pad(codes, (0, 1), value=PADDING)[:, 1:]
-
-
-def scale(mask: Tensor) -> Tensor:
-    """1 / sqrt(n) for each text; a text without words counts as one word."""
-    return mask.sum(dim=1).clamp(min=1).double().rsqrt()

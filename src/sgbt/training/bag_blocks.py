@@ -13,29 +13,34 @@ from torch import Tensor
 from sgbt.data import RaggedIds
 from sgbt.models import LinearBag
 from sgbt.models.bag_features import OF_CODES_ALONE
+from sgbt.models.places import ZONES, Places, zone_of
 from sgbt.training.bag_options import PositionOptions, RowSets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Positions with equally many options: `features` [cells, options, features], the text itself first."""
+    """Positions with equally many options: `features` [cells, options, features], the text itself first.
+
+    `zone` numbers the zones of all texts of the piece, one text after the other.
+    """
 
     features: Tensor
-    text: Tensor
+    zone: Tensor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """Texts that share a label: the features that cannot be changed, each with its text, and the cells that can.
+    """Texts that share a label: the features that cannot be changed, each with its zone, and the cells that can.
 
-    `rows` says which texts of the corpus these are, `scale` is 1 / sqrt(n) of each.
+    `rows` says which texts of the corpus these are. `words` [texts, zones] says how many words each has in every zone
+    (`sgbt.models.places`); where places do not count, a text is one zone.
     """
 
     label: int
     rows: Tensor
-    scale: Tensor
+    words: Tensor
     fixed: Tensor
-    fixed_text: Tensor
+    fixed_zone: Tensor
     cells: tuple[Cells, ...]
 
 
@@ -47,14 +52,18 @@ class Margins:
     worst: Tensor
 
 
-def margins(piece: Piece, weight: Tensor, bias: Tensor, *, clean: bool, worst: bool) -> Margins:
+def margins(
+    piece: Piece, weight: Tensor, bias: Tensor, places: Places | None = None, *, clean: bool, worst: bool
+) -> Margins:
     """The margins of a piece; gradients flow through those that are asked for.
 
     The worst options are picked without a gradient: that of a maximum is that of whatever attains it (Danskin), so
     only the chosen features are ever differentiated.
     """
     columns: tuple[list[Tensor], list[Tensor]] = ([], [])
-    texts = len(piece.rows)
+    texts, zones = len(piece.rows), piece.words.numel()
+    share = piece.words.clamp(min=1).double().rsqrt() if places is None else places.factors_of(piece.words)
+    factors = share.to(weight.dtype)
     for rival in range(weight.shape[1]):
         if rival == piece.label:
             for column in columns:
@@ -62,15 +71,15 @@ def margins(piece: Piece, weight: Tensor, bias: Tensor, *, clean: bool, worst: b
             continue
         difference = weight[:, rival] - weight[:, piece.label]
         offset = bias[rival] - bias[piece.label]
-        fixed = _sums(difference, piece.fixed, piece.fixed_text, texts)
+        fixed = _sums(difference, piece.fixed, piece.fixed_zone, zones)
         for column, wanted, choose in zip(columns, (clean, worst), (_original, _worst), strict=True):
             with torch.set_grad_enabled(wanted and torch.is_grad_enabled()):
                 total = fixed
                 for cells in piece.cells:
                     chosen = choose(difference, cells.features)
-                    text = cells.text.repeat_interleave(chosen.shape[1])
-                    total = total + _sums(difference, chosen.flatten(), text, texts)
-                column.append(total * piece.scale + offset)
+                    zone = cells.zone.repeat_interleave(chosen.shape[1])
+                    total = total + _sums(difference, chosen.flatten(), zone, zones)
+                column.append((total.view_as(factors) * factors).sum(dim=1) + offset)
     return Margins(*(torch.stack(column, dim=1) for column in columns))
 
 
@@ -86,25 +95,25 @@ def _worst(difference: Tensor, features: Tensor) -> Tensor:
 
 
 class _Sums(torch.autograd.Function):
-    """The sum of `values[index]` over each text; number 0 stands for no feature and is left out of the gradient."""
+    """The sum of `values[index]` over each zone; number 0 stands for no feature and is left out of the gradient."""
 
     @staticmethod
-    def forward(context: Any, values: Tensor, index: Tensor, text: Tensor, texts: int) -> Tensor:
-        context.save_for_backward(index, text)
+    def forward(context: Any, values: Tensor, index: Tensor, zone: Tensor, zones: int) -> Tensor:
+        context.save_for_backward(index, zone)
         context.size = len(values)
-        return values.new_zeros(texts).index_add_(0, text, values.index_select(0, index))
+        return values.new_zeros(zones).index_add_(0, zone, values.index_select(0, index))
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        index, text = context.saved_tensors
+        index, zone = context.saved_tensors
         (gradient,) = gradients
-        total = gradient.new_zeros(context.size).index_add_(0, index, gradient.index_select(0, text))
+        total = gradient.new_zeros(context.size).index_add_(0, index, gradient.index_select(0, zone))
         total[0] = 0
         return total, None, None, None
 
 
-def _sums(values: Tensor, index: Tensor, text: Tensor, texts: int) -> Tensor:
-    result: Tensor = _Sums.apply(values, index, text, texts)
+def _sums(values: Tensor, index: Tensor, zone: Tensor, zones: int) -> Tensor:
+    result: Tensor = _Sums.apply(values, index, zone, zones)
     return result
 
 
@@ -129,34 +138,43 @@ def _piece(model: LinearBag, texts: RaggedIds, rows: np.ndarray, label: int, set
     flat, text, first = positions_of(texts, rows)
     options = PositionOptions.of(flat, first, sets)
     features = model.features(options.words, options.before, options.after).to(torch.int32)
-    text = text.to(torch.int32)
+    words, zone = _zones(model, texts.lengths[rows], text, first)
     of_codes = torch.tensor([False, *(name in OF_CODES_ALONE for name in model.config.features)])
     single = options.widths == 1
     calm = options.calm & ~single
     own = features[options.starts] if len(flat) else features
-    fixed = [_listed(own[single], text[single]), _listed(own[calm][:, of_codes], text[calm])]
+    fixed = [_listed(own[single], zone[single]), _listed(own[calm][:, of_codes], zone[calm])]
     cells = [
-        *_cells(features[:, ~of_codes], options, calm, text),
-        *_cells(features, options, ~options.calm & ~single, text),
+        *_cells(features[:, ~of_codes], options, calm, zone),
+        *_cells(features, options, ~options.calm & ~single, zone),
     ]
-    lengths = torch.from_numpy(texts.lengths[rows]).clamp(min=1)
     return Piece(
         label=label,
         rows=torch.from_numpy(rows),
-        scale=lengths.double().rsqrt().to(model.weight.dtype),
+        words=words,
         fixed=torch.cat([index for index, _ in fixed]),
-        fixed_text=torch.cat([where for _, where in fixed]),
+        fixed_zone=torch.cat([where for _, where in fixed]),
         cells=tuple(cells),
     )
 
 
-def _listed(features: Tensor, text: Tensor) -> tuple[Tensor, Tensor]:
+def _zones(model: LinearBag, lengths: np.ndarray, text: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
+    """How many words each text has in every zone, and the zone of every position, numbered over all texts."""
+    own, zones = torch.zeros_like(text), 1
+    if model.places is not None:
+        starts = first.nonzero().squeeze(1)[first.cumsum(0) - 1]
+        own, zones = zone_of(torch.arange(len(text)) - starts, torch.from_numpy(lengths)[text]), ZONES
+    zone = text * zones + own
+    return torch.bincount(zone, minlength=len(lengths) * zones).view(-1, zones), zone.to(torch.int32)
+
+
+def _listed(features: Tensor, zone: Tensor) -> tuple[Tensor, Tensor]:
     listed = features != 0
-    return features[listed], text.unsqueeze(1).expand_as(features)[listed]
+    return features[listed], zone.unsqueeze(1).expand_as(features)[listed]
 
 
-def _cells(features: Tensor, options: PositionOptions, which: Tensor, text: Tensor) -> Iterator[Cells]:
+def _cells(features: Tensor, options: PositionOptions, which: Tensor, zone: Tensor) -> Iterator[Cells]:
     for width in options.widths[which].unique().tolist():
         places = (which & (options.widths == width)).nonzero().squeeze(1)
         slots = options.starts[places].unsqueeze(1) + torch.arange(width)
-        yield Cells(features[slots], text[places])
+        yield Cells(features[slots], zone[places])

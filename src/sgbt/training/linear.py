@@ -134,7 +134,8 @@ class BagLoss(Loss):
         weight = self.weight()
         if bag.config.dropout:
             weight = weight * ((torch.rand(len(weight), 1) >= bag.config.dropout) / (1 - bag.config.dropout))
-        found = [margins(piece, weight, bag.bias, clean=kappa < 1, worst=kappa > 0) for piece in block.pieces]
+        wanted = {"clean": kappa < 1, "worst": kappa > 0}
+        found = [margins(piece, weight, bag.bias, bag.places, **wanted) for piece in block.pieces]
         clean, worst = (torch.cat([getattr(part, name) for part in found]) for name in ("clean", "worst"))
         self.right = int((clean.argmax(dim=1) == block.labels).sum())
         shares = {"cross_entropy": (1 - kappa, clean), "worst_case": (kappa, worst)}
@@ -231,7 +232,7 @@ class LinearTrainer(Trainer):
         right = proven = 0
         weight = self.loss.weight()
         for piece in chain.from_iterable(block.pieces for block in self.dev_blocks):
-            found = margins(piece, weight, bag.bias, clean=True, worst=certifies)
+            found = margins(piece, weight, bag.bias, bag.places, clean=True, worst=certifies)
             right += int((found.clean.argmax(dim=1) == piece.label).sum())
             others = torch.arange(bag.config.classes) != piece.label
             proven += int((found.worst[:, others].amax(dim=1) < 0).sum())
