@@ -30,22 +30,22 @@ WORDS: dict[str, Any] = {"features": (), "from_vectors": True}
 TRIALS: dict[str, dict[str, Any]] = {
     "words": WORDS,
     "words, decay 1e-4": {**WORDS, "weight_decay": 1e-4},
-    "words, places, decay 6e-5": {**WORDS, "places": True, "weight_decay": 6e-5},
     "words, places": {**WORDS, "places": True},
     "words, places, decay 1e-4": {**WORDS, "places": True, "weight_decay": 1e-4},
-    "words, places, decay 1.5e-4": {**WORDS, "places": True, "weight_decay": 1.5e-4},
+    "words, places, decay 1e-4, 48 epochs": {**WORDS, "places": True, "weight_decay": 1e-4, "epochs": 48},
     "codes": {},
     "codes, places": {"places": True},
-    "codes, places, decay 1.5e-4": {"places": True, "weight_decay": 1.5e-4},
 }
-"""What differs from the defaults; `weight_decay` is of the training."""
+"""What differs from the defaults; `weight_decay` and `epochs` are of the training."""
 
 
 def trial(data: TextDataset, table: SubstitutionTable, vectors: EmbeddingTable, name: str) -> dict[str, Any]:
     """One run on one fold, and what it says of the reviews that were held out."""
     options = dict(TRIALS[name])
     kind = options.pop("model", LinearBag.kind)
-    training = {key: options.pop(key) for key in ("weight_decay",) if key in options}
+    training = {key: options.pop(key) for key in ("weight_decay", "epochs") if key in options}
+    if "epochs" in training:
+        training["patience"] = training["epochs"]
     if options.pop("from_vectors", False):
         options["vectors"] = vectors
     model = LinearBag(**options) if kind == LinearBag.kind else GramBag(**options)
@@ -70,7 +70,7 @@ def told(rows: list[dict[str, Any]]) -> str:
     texts = sum(row["texts"] for row in rows)
     clean, proven = (sum(row[of] for row in rows) / texts for of in ("right", "proven"))
     each = " ".join(f"{row['proven'] / row['texts']:.4f}" for row in rows)
-    return f"{rows[0]['trial']:32} clean {clean:.4f}, certified {proven:.4f} of {texts:,} reviews ({each})"
+    return f"{rows[0]['trial']:36} clean {clean:.4f}, certified {proven:.4f} of {texts:,} reviews ({each})"
 
 
 def main() -> None:
