@@ -27,6 +27,7 @@ from sgbt.training import PRESETS, Certified, train
 
 FOLDS = 5
 WORDS: dict[str, Any] = {"features": (), "from_vectors": True}
+GRAMS: dict[str, Any] = {"model": GramBag.kind}
 TRIALS: dict[str, dict[str, Any]] = {
     "words": WORDS,
     "words, decay 1e-4": {**WORDS, "weight_decay": 1e-4},
@@ -35,6 +36,9 @@ TRIALS: dict[str, dict[str, Any]] = {
     "words, places, decay 1e-4, 48 epochs": {**WORDS, "places": True, "weight_decay": 1e-4, "epochs": 48},
     "codes": {},
     "codes, places": {"places": True},
+    "grams": GRAMS,
+    "grams, ending 20": {**GRAMS, "ending": 20},
+    "grams, ending 40": {**GRAMS, "ending": 40},
 }
 """What differs from the defaults; `weight_decay` and `epochs` are of the training."""
 
@@ -77,9 +81,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("results/trials/linear-films.jsonl"))
     parser.add_argument("--only", help="only the trials whose names begin so")
+    parser.add_argument("--folds", type=int, default=FOLDS, help="only the first folds")
     arguments = parser.parse_args()
     table, vectors = SubstitutionTable.counter_fitted(), load_embeddings("glove")
-    folds = list(film_folds(FOLDS))
+    folds = list(film_folds(FOLDS))[: arguments.folds]
     for name in TRIALS:
         if arguments.only and not name.startswith(arguments.only):
             continue

@@ -10,17 +10,19 @@ from tests.models.test_linear_bag import WORDS, enumerated, random_batch
 from sgbt.errors import ModelError
 from sgbt.lexicon import PADDING, UNKNOWN, Vocabulary
 from sgbt.models import GramBag, TextClassifier, gram_options, load_classifier, save_classifier, worst_case_logits
-from sgbt.models.gram_bag import BITS, LARGEST
+from sgbt.models.gram_bag import AT_THE_END, BITS, LARGEST
 from sgbt.models.gram_worst_case import gram_worst_by_word
 
 
-def random_model(generator, *, classes=2, longest=4, codes=5):
+def random_model(generator, *, classes=2, longest=4, codes=5, ending=0):
     """A model with random weights for about half of all runs of few codes."""
-    model = GramBag(classes=classes, longest=longest).double()
+    model = GramBag(classes=classes, longest=longest, ending=ending).double()
     coded = torch.randint(1, codes + 1, (WORDS,), generator=generator)
     coded[PADDING] = PADDING
     runs = [run for length in range(1, longest + 1) for run in product(range(1, codes + 1), repeat=length)]
     keys = torch.tensor([sum(code << BITS * place for place, code in enumerate(reversed(run))) for run in runs])
+    if ending:
+        keys = torch.cat([keys, keys | AT_THE_END])
     keys = keys[torch.rand(len(keys), generator=generator) < 0.5].sort().values
     model.adopt(codes=coded, keys=keys)
     with torch.no_grad():
@@ -44,14 +46,28 @@ def test_each_run_of_codes_counts_once():
     assert torch.equal(alone, logits[1:2])
 
 
+def test_runs_among_the_last_words_add_a_weight_of_their_own():
+    model = GramBag(longest=2, ending=3)
+    model.adopt(codes=torch.tensor([0, 1, 2, 3]), keys=torch.tensor([2, 2 | AT_THE_END, (2 << BITS | 3) | AT_THE_END]))
+    with torch.no_grad():
+        model.weight[:, 1] = torch.tensor([1.0, 10.0, 100.0])
+    texts = torch.tensor([[2, 3, 3, 3, 3], [3, 2, 3, 3, 3], [3, 3, 2, 3, 3], [2, 3, 2, 0, 0], [2, 0, 0, 0, 0]])
+    assert model(texts)[:, 1].tolist() == [1.0, 1.0, 111.0, 111.0, 11.0]
+
+
 @pytest.mark.parametrize("longest", [1, 2, 4])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_no_allowed_text_lies_above_the_bound(longest, classes):
+@pytest.mark.parametrize("ending", [0, 3])
+def test_no_allowed_text_lies_above_the_bound(longest, classes, ending):
     generator = torch.Generator().manual_seed(10 * longest + classes)
     tight = 0
     for _ in range(40):
         model = random_model(
-            generator, classes=classes, longest=longest, codes=int(torch.randint(2, 6, (), generator=generator))
+            generator,
+            classes=classes,
+            longest=longest,
+            codes=int(torch.randint(2, 6, (), generator=generator)),
+            ending=ending,
         )
         batch, mask = random_batch(generator, longest=6)
         labels = torch.randint(0, classes, (len(batch),), generator=generator)
@@ -65,9 +81,10 @@ def test_no_allowed_text_lies_above_the_bound(longest, classes):
     assert tight > 40  # the bound is a bound, not just a large number
 
 
-def test_a_text_in_which_no_run_can_stand_twice_has_its_exact_worst_case():
+@pytest.mark.parametrize("ending", [0, 3])
+def test_a_text_in_which_no_run_can_stand_twice_has_its_exact_worst_case(ending):
     generator = torch.Generator().manual_seed(3)
-    model = random_model(generator, codes=11)
+    model = random_model(generator, codes=11, ending=ending)
     model.adopt(codes=torch.arange(WORDS), keys=model.keys)
     with torch.no_grad():
         model.weight.copy_(torch.randn(model.weight.shape, generator=generator, dtype=torch.float64))
@@ -89,10 +106,11 @@ def test_without_ambiguous_words_the_bound_is_the_text_itself():
     assert torch.allclose(worst, logits - logits[:, :1], atol=1e-12)
 
 
-def test_more_substitutes_never_lower_the_bound_and_padding_changes_nothing():
+@pytest.mark.parametrize("ending", [0, 2])
+def test_more_substitutes_never_lower_the_bound_and_padding_changes_nothing(ending):
     generator = torch.Generator().manual_seed(5)
     for _ in range(60):
-        model = random_model(generator, codes=3)
+        model = random_model(generator, codes=3, ending=ending)
         batch, mask = random_batch(generator, longest=6)
         labels = torch.zeros(len(batch), dtype=torch.int64)
         fewer = batch.allowed & (torch.rand(batch.allowed.shape, generator=generator) < 0.6)
@@ -105,10 +123,11 @@ def test_more_substitutes_never_lower_the_bound_and_padding_changes_nothing():
         assert torch.allclose(wide, many, atol=1e-12)
 
 
-def test_the_bound_word_by_word_holds_for_every_text():
+@pytest.mark.parametrize("ending", [0, 4])
+def test_the_bound_word_by_word_holds_for_every_text(ending):
     generator = torch.Generator().manual_seed(6)
     for _ in range(30):
-        model = random_model(generator, classes=3)
+        model = random_model(generator, classes=3, ending=ending)
         batch, mask = random_batch(generator, texts=2, longest=9, choices=2)
         labels = torch.tensor([0, 2])
         found = gram_worst_by_word(model, batch.ids, batch.allowed, mask, labels)
@@ -122,7 +141,7 @@ def test_the_bound_word_by_word_holds_for_every_text():
 
 
 def test_too_many_options_leave_a_text_undecided(monkeypatch):
-    monkeypatch.setattr(gram_options.GramOptions.of, "__kwdefaults__", {"most": 3, "room": math.inf})
+    monkeypatch.setattr(gram_options.GramOptions.of, "__kwdefaults__", {"ending": 0, "most": 3, "room": math.inf})
     generator = torch.Generator().manual_seed(7)
     model = random_model(generator)
     model.codes.copy_(torch.arange(WORDS).clamp(max=5))

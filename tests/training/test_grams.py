@@ -13,6 +13,7 @@ from sgbt.data import Split
 from sgbt.errors import TrainingError
 from sgbt.lexicon import SubstitutionIndex
 from sgbt.models import GramBag, load_classifier, worst_case_logits
+from sgbt.models.gram_bag import AT_THE_END
 from sgbt.training import IBP, SGBT, Certified, Standard, gram_sides, train
 from sgbt.training.bag_options import RowSets
 from sgbt.training.config import TrainingConfig, preset_for
@@ -102,14 +103,17 @@ def sides_and_keys():
     return sides_of(found, data.train.labels, keys), keys
 
 
-def test_margins_in_training_are_those_of_the_model_and_its_bound():
+@pytest.mark.parametrize("ending", [0, 4])
+def test_margins_in_training_are_those_of_the_model_and_its_bound(ending):
     data = reviews(texts=60)
-    run = train(GramBag(minimum_count=1), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
+    bag = GramBag(minimum_count=1, ending=ending)
+    run = train(bag, data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
     model = run.model.model
     index = SubstitutionIndex.build(TABLE, run.model.vocabulary)
     tokens = data.train.tokenised(run.model.tokenizer)
     rows = tokens.as_ids_of(index.rows_of(tokens.types))
-    found = list(gather(rows, RowSets.of(model.codes, index), longest=4))
+    assert bool((model.keys >= AT_THE_END).any()) == bool(ending)
+    found = list(gather(rows, RowSets.of(model.codes, index), longest=4, ending=ending))
     sides = sides_of(found, data.train.labels, model.keys)
     worst, labels = worst_of(run.model, data.train)
     order = np.concatenate([part.rows for part in found])

@@ -16,6 +16,8 @@ BITS = 15
 LARGEST = 1 << BITS
 """Codes must be fewer than this, so that four of them fit into one 64-bit key."""
 LONGEST = 4
+AT_THE_END = 1 << (LONGEST * BITS)
+"""What is added to the key of a run that stands among the last words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +33,24 @@ class GramBagConfig:
     """How finely substitutes are divided into codes (`sgbt.lexicon.codes.community_codes`)."""
     prior: float = 3.0
     """How many texts of every class each run is counted in beforehand, when training estimates what it tells."""
+    ending: int = 0
+    """A run that stands among so many last words of a text is a second feature, beside the run itself."""
 
     def __post_init__(self) -> None:
         counts = self.classes >= 2 and self.minimum_count >= 1 and 1 <= self.longest <= LONGEST
-        if not counts or self.resolution <= 0 or self.prior <= 0:
+        if not counts or self.resolution <= 0 or self.prior <= 0 or self.ending < 0:
             raise ModelError(
-                wanted=f"two classes, minimum_count of 1, longest from 1 to {LONGEST}, resolution and prior above 0",
+                wanted=f"two classes, minimum_count of 1, longest from 1 to {LONGEST}, resolution and prior above 0, "
+                "ending of 0 or more",
                 got=str(self),
             )
 
 
 class GramBag(nn.Module):
     """Logits = bias + the sum of weight[run] over the different runs of 1 to `longest` codes that a text has.
+
+    With the option `ending`, runs among a text's last words add another weight, for standing there: that is where
+    reviews say what they think, and no substitution moves a word.
 
     A run that training did not find often enough has weight zero; `keys` lists the others, sorted. A run of codes is
     the same for every substitution within communities, so it may be counted once however often it stands there: the
@@ -81,20 +89,29 @@ class GramBag(nn.Module):
         """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
         mask = ids != PADDING if mask is None else mask
         codes = self.codes[ids].masked_fill(~mask, PADDING)
-        text, keys = distinct_runs(codes, self.config.longest)
+        text, keys = distinct_runs(codes, self.config.longest, last_words(mask, self.config.ending))
         places = places_of(self.keys, keys)
         listed = places >= 0
         total = self.weight.new_zeros(len(ids), self.config.classes)
         return total.index_add(0, text[listed], self.weight[places[listed]]) + self.bias
 
 
-def distinct_runs(codes: Tensor, longest: int) -> tuple[Tensor, Tensor]:
+def last_words(mask: Tensor, count: int) -> Tensor:
+    """Where the last `count` words of each text of [texts, words] stand."""
+    behind = mask.flip(1).cumsum(dim=1).flip(1)  # words from here to the end
+    return mask & (behind <= count)
+
+
+def distinct_runs(codes: Tensor, longest: int, ending: Tensor) -> tuple[Tensor, Tensor]:
     """Every different run of 1 to `longest` codes that each text of [texts, words] has: its text, and its key.
 
     The key of a run is one whole number. Codes of real words are not zero, so different runs have different keys; a run
-    that reaches a zero is none.
+    that reaches a zero is none. A run that begins where `ending` is true is also listed with the key of that place.
     """
-    keys = torch.cat(_keys_of_runs(codes, longest), dim=1).sort(dim=1).values
+    runs = _keys_of_runs(codes, longest)
+    if bool(ending.any()):
+        runs += [torch.where(ending[:, : keys.shape[1]] & (keys > 0), keys | AT_THE_END, 0) for keys in runs]
+    keys = torch.cat(runs, dim=1).sort(dim=1).values
     fresh = keys != 0
     fresh[:, 1:] &= keys[:, 1:] != keys[:, :-1]
     return fresh.nonzero(as_tuple=True)[0], keys[fresh]

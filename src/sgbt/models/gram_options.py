@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sgbt.models.gram_bag import BITS, distinct_runs
+from sgbt.models.gram_bag import AT_THE_END, BITS, distinct_runs, last_words
 
 Array = NDArray[Any]
 MOST = 4096
@@ -50,16 +50,23 @@ class GramOptions:
 
     @staticmethod
     def of(
-        codes: Tensor, counts: Tensor, own: Tensor, *, longest: int, most: int = MOST, room: float = math.inf
+        codes: Tensor,
+        counts: Tensor,
+        own: Tensor,
+        *,
+        longest: int,
+        ending: int = 0,
+        most: int = MOST,
+        room: float = math.inf,
     ) -> GramOptions:
         """From the distinct codes of every position [texts, words, width], of which the first `counts` [texts, words]
-        count, and the codes of the text itself [texts, words], 0 at padding. More than `room` entries are refused with
-        `TooManyRunsError`, before they fill the memory.
+        count, and the codes of the text itself [texts, words], 0 at padding. `longest` and `ending` are the model's.
+        More than `room` entries are refused with `TooManyRunsError`, before they fill the memory.
         """
         counts = torch.where(own > 0, counts, 1)
         steady = torch.where(counts > 1, 0, own)  # a run through an ambiguous word is not fixed
-        fixed_text, fixed_key = distinct_runs(steady, longest)
-        build = _Cells(own.numpy(), codes.numpy(), counts.numpy(), longest, most, room)
+        fixed_text, fixed_key = distinct_runs(steady, longest, last_words(own > 0, ending))
+        build = _Cells(own.numpy(), codes.numpy(), counts.numpy(), longest, ending, most, room)
         text, place = (counts > 1).nonzero(as_tuple=True)
         if len(text):
             build.add_all(text.numpy(), place.numpy())
@@ -69,9 +76,11 @@ class GramOptions:
 class _Cells:
     """Cells as they are found, one after the other."""
 
-    def __init__(self, own: Array, codes: Array, counts: Array, longest: int, most: int, room: float) -> None:
+    def __init__(
+        self, own: Array, codes: Array, counts: Array, longest: int, ending: int, most: int, room: float
+    ) -> None:
         self.own, self.codes, self.counts, self.longest, self.most = own, codes, counts, longest, most
-        self.room = room
+        self.ending, self.room = ending, room
         self.lengths = (own > 0).sum(axis=1)
         self.undecided = np.zeros(len(own), bool)
         self.cells: list[tuple[int, int]] = []
@@ -105,6 +114,7 @@ class _Cells:
         touched = np.zeros(last - first + 1, int)
         touched[[place - first + 1 for place in places]] = 1
         touched = touched.cumsum()
+        late = int(self.lengths[text]) - self.ending - first  # from this place of the cell on, runs are at the end
         keys = filled
         for length in range(1, self.longest + 1):
             count = last - first - length + 1
@@ -113,9 +123,10 @@ class _Cells:
             if length > 1:
                 keys = (keys[:, :count] << BITS) | filled[:, length - 1 :]
             for slot in np.flatnonzero(touched[length : length + count] > touched[:count]).tolist():
-                self.entries.append((self.total, self.slots, keys[:, slot]))
-                self.slots += 1
-                self.room -= size
+                for mark in (0, AT_THE_END)[: 1 + (slot >= late)]:
+                    self.entries.append((self.total, self.slots, keys[:, slot] | mark))
+                    self.slots += 1
+                    self.room -= size
                 if self.room < 0:
                     raise TooManyRunsError
         alone = len(places) == 1

@@ -42,7 +42,9 @@ def gram_worst_by_word(model: GramBag, ids: Tensor, allowed: Tensor, mask: Tenso
     ids = torch.where(allowed, ids, ids[..., :1])
     codes = model.codes.cpu()[ids].masked_fill(~mask.unsqueeze(-1), PADDING)
     sets = CodeSets.of(codes)
-    options = GramOptions.of(sets.codes, sets.counts, codes[..., 0], longest=model.config.longest)
+    options = GramOptions.of(
+        sets.codes, sets.counts, codes[..., 0], longest=model.config.longest, ending=model.config.ending
+    )
     keys, weight = model.keys.cpu(), model.weight.detach().cpu()
     texts = len(ids)
 

@@ -88,7 +88,7 @@ class Gathered:
     options: GramOptions
 
 
-def gather(rows: RaggedIds, sets: RowSets, *, longest: int) -> Iterator[Gathered]:
+def gather(rows: RaggedIds, sets: RowSets, *, longest: int, ending: int = 0) -> Iterator[Gathered]:
     """The options of all texts, those of like length together; refused where they are too many."""
     room = MOST_ENTRIES
     order = np.argsort(rows.lengths, kind="stable")
@@ -102,7 +102,9 @@ def gather(rows: RaggedIds, sets: RowSets, *, longest: int) -> Iterator[Gathered
         ids = batch.ids.masked_fill(~batch.mask, 0)
         own = sets.codes[ids, 0].masked_fill(~batch.mask, 0)
         try:
-            found = GramOptions.of(sets.codes[ids], sets.code_counts[ids], own, longest=longest, room=room)
+            found = GramOptions.of(
+                sets.codes[ids], sets.code_counts[ids], own, longest=longest, ending=ending, room=room
+            )
         except TooManyRunsError:
             raise TrainingError(
                 wanted=f"at most {MOST_ENTRIES:,} runs of codes that substitution can bring to the texts",

@@ -66,7 +66,8 @@ class GramTrainer(Trainer):
         index = examples.substitutions if self.kappa else None
         if index is None:  # a row that only the table knows is then just an unknown word
             rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
-        return list(gather(rows, RowSets.of(model.codes, index), longest=model.config.longest))
+        sets, config = RowSets.of(model.codes, index), model.config
+        return list(gather(rows, sets, longest=config.longest, ending=config.ending))
 
     def _descend(self, model: GramBag, ratios: Tensor, train: list[Side], dev: list[Side], log: RunLog) -> None:
         values = torch.zeros_like(ratios, requires_grad=True)
