@@ -12,7 +12,7 @@ import pytest
 from sgbt.data import TextDataset, Tokenizer, load_dataset
 from sgbt.data import tokenised as tokenised_module
 from sgbt.data.dataset import Duplicates
-from sgbt.data.imdb import FILM_BLOCK
+from sgbt.data.imdb import FILM_BLOCK, film_folds
 from sgbt.resources import CATALOGUE
 
 pytestmark = pytest.mark.network
@@ -65,6 +65,24 @@ def test_train_and_dev_share_no_block_of_neighbouring_ids(reviews: TextDataset, 
     assert blocks["dev"]
     assert not blocks["dev"] & blocks["train"]
     assert len(blocks["dev"] | blocks["train"]) == 100
+
+
+def test_folds_of_films_are_ranges_of_ids_and_hold_every_review_once(reviews: TextDataset, home: Path) -> None:
+    with gzip.open(home / "imdb" / "train.jsonl.gz", "rt", encoding="utf-8") as stream:
+        rows = [json.loads(line) for line in stream]
+    ids: dict[tuple[str, int], set[int]] = {}
+    for row in rows:
+        ids.setdefault((row["text"].replace("<br />", " "), row["label"]), set()).add(row["id"])
+    held: Counter[str] = Counter()
+    for number, fold in enumerate(film_folds(5, data_home=home)):
+        assert len(fold.train) == 20_000
+        assert Counter(fold.dev.labels.tolist()) == {0: 2_500, 1: 2_500}
+        assert not len(fold.test)
+        held.update(fold.dev.texts)
+        for example in fold.dev:
+            assert any(number * 2_500 <= found < (number + 1) * 2_500 for found in ids[example.text, example.label])
+    assert held.total() == 25_000
+    assert set(held) == {*reviews.train.texts, *reviews.dev.texts}
 
 
 def test_a_prefix_is_a_fair_sample(reviews: TextDataset) -> None:
