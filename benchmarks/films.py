@@ -39,6 +39,9 @@ TRIALS: dict[str, dict[str, Any]] = {
     "grams": GRAMS,
     "grams, ending 20": {**GRAMS, "ending": 20},
     "grams, ending 40": {**GRAMS, "ending": 40},
+    "grams, resolutions 3 and 0.3": {**GRAMS, "more_resolutions": (0.3,)},
+    "grams, resolutions 3 and 0.3, ending 20": {**GRAMS, "more_resolutions": (0.3,), "ending": 20},
+    "grams, resolutions 3, 10 and 0.3, ending 20": {**GRAMS, "more_resolutions": (10.0, 0.3), "ending": 20},
 }
 """What differs from the defaults; `weight_decay` and `epochs` are of the training."""
 
@@ -74,7 +77,7 @@ def told(rows: list[dict[str, Any]]) -> str:
     texts = sum(row["texts"] for row in rows)
     clean, proven = (sum(row[of] for row in rows) / texts for of in ("right", "proven"))
     each = " ".join(f"{row['proven'] / row['texts']:.4f}" for row in rows)
-    return f"{rows[0]['trial']:36} clean {clean:.4f}, certified {proven:.4f} of {texts:,} reviews ({each})"
+    return f"{rows[0]['trial']:44} clean {clean:.4f}, certified {proven:.4f} of {texts:,} reviews ({each})"
 
 
 def main() -> None:

@@ -10,19 +10,22 @@ from tests.models.test_linear_bag import WORDS, enumerated, random_batch
 from sgbt.errors import ModelError
 from sgbt.lexicon import PADDING, UNKNOWN, Vocabulary
 from sgbt.models import GramBag, TextClassifier, gram_options, load_classifier, save_classifier, worst_case_logits
-from sgbt.models.gram_bag import AT_THE_END, BITS, LARGEST
+from sgbt.models.gram_bag import AT_THE_END, BITS, LARGEST, MAP_SHIFT
 from sgbt.models.gram_worst_case import gram_worst_by_word
 
 
-def random_model(generator, *, classes=2, longest=4, codes=5, ending=0):
+def random_model(generator, *, classes=2, longest=4, codes=5, ending=0, maps=1):
     """A model with random weights for about half of all runs of few codes."""
-    model = GramBag(classes=classes, longest=longest, ending=ending).double()
-    coded = torch.randint(1, codes + 1, (WORDS,), generator=generator)
-    coded[PADDING] = PADDING
+    more = (1.0,) * (maps - 1)
+    model = GramBag(classes=classes, longest=longest, ending=ending, more_resolutions=more).double()
+    coded = torch.randint(1, codes + 1, (maps, WORDS), generator=generator)
+    coded[:, PADDING] = PADDING
+    coded = coded if maps > 1 else coded[0]
     runs = [run for length in range(1, longest + 1) for run in product(range(1, codes + 1), repeat=length)]
     keys = torch.tensor([sum(code << BITS * place for place, code in enumerate(reversed(run))) for run in runs])
     if ending:
         keys = torch.cat([keys, keys | AT_THE_END])
+    keys = torch.cat([keys | number << MAP_SHIFT for number in range(maps)])
     keys = keys[torch.rand(len(keys), generator=generator) < 0.5].sort().values
     model.adopt(codes=coded, keys=keys)
     with torch.no_grad():
@@ -46,6 +49,14 @@ def test_each_run_of_codes_counts_once():
     assert torch.equal(alone, logits[1:2])
 
 
+def test_every_map_has_weights_of_its_own():
+    model = GramBag(longest=1, more_resolutions=(9.0,))
+    model.adopt(codes=torch.tensor([[0, 1, 2, 2], [0, 1, 2, 3]]), keys=torch.tensor([2, 2 | 1 << MAP_SHIFT]))
+    with torch.no_grad():
+        model.weight[:, 1] = torch.tensor([1.0, 10.0])
+    assert model(torch.tensor([[2], [3], [1]]))[:, 1].tolist() == [11.0, 1.0, 0.0]
+
+
 def test_runs_among_the_last_words_add_a_weight_of_their_own():
     model = GramBag(longest=2, ending=3)
     model.adopt(codes=torch.tensor([0, 1, 2, 3]), keys=torch.tensor([2, 2 | AT_THE_END, (2 << BITS | 3) | AT_THE_END]))
@@ -57,8 +68,8 @@ def test_runs_among_the_last_words_add_a_weight_of_their_own():
 
 @pytest.mark.parametrize("longest", [1, 2, 4])
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("ending", [0, 3])
-def test_no_allowed_text_lies_above_the_bound(longest, classes, ending):
+@pytest.mark.parametrize(("ending", "maps"), [(0, 1), (3, 1), (0, 2), (3, 3)])
+def test_no_allowed_text_lies_above_the_bound(longest, classes, ending, maps):
     generator = torch.Generator().manual_seed(10 * longest + classes)
     tight = 0
     for _ in range(40):
@@ -68,6 +79,7 @@ def test_no_allowed_text_lies_above_the_bound(longest, classes, ending):
             longest=longest,
             codes=int(torch.randint(2, 6, (), generator=generator)),
             ending=ending,
+            maps=maps,
         )
         batch, mask = random_batch(generator, longest=6)
         labels = torch.randint(0, classes, (len(batch),), generator=generator)
@@ -78,7 +90,7 @@ def test_no_allowed_text_lies_above_the_bound(longest, classes, ending):
             assert (worst[text] >= exact - 1e-9).all()
             assert worst[text, label] == 0
             tight += int(torch.allclose(worst[text], exact, atol=1e-9))
-    assert tight > 40  # the bound is a bound, not just a large number
+    assert tight > (40 if maps == 1 else 20)  # the bound is a bound, not just a large number
 
 
 @pytest.mark.parametrize("ending", [0, 3])
@@ -106,11 +118,11 @@ def test_without_ambiguous_words_the_bound_is_the_text_itself():
     assert torch.allclose(worst, logits - logits[:, :1], atol=1e-12)
 
 
-@pytest.mark.parametrize("ending", [0, 2])
-def test_more_substitutes_never_lower_the_bound_and_padding_changes_nothing(ending):
+@pytest.mark.parametrize(("ending", "maps"), [(0, 1), (2, 1), (2, 2)])
+def test_more_substitutes_never_lower_the_bound_and_padding_changes_nothing(ending, maps):
     generator = torch.Generator().manual_seed(5)
     for _ in range(60):
-        model = random_model(generator, codes=3, ending=ending)
+        model = random_model(generator, codes=3, ending=ending, maps=maps)
         batch, mask = random_batch(generator, longest=6)
         labels = torch.zeros(len(batch), dtype=torch.int64)
         fewer = batch.allowed & (torch.rand(batch.allowed.shape, generator=generator) < 0.6)
@@ -123,11 +135,11 @@ def test_more_substitutes_never_lower_the_bound_and_padding_changes_nothing(endi
         assert torch.allclose(wide, many, atol=1e-12)
 
 
-@pytest.mark.parametrize("ending", [0, 4])
-def test_the_bound_word_by_word_holds_for_every_text(ending):
+@pytest.mark.parametrize(("ending", "maps"), [(0, 1), (4, 1), (0, 2), (4, 2)])
+def test_the_bound_word_by_word_holds_for_every_text(ending, maps):
     generator = torch.Generator().manual_seed(6)
     for _ in range(30):
-        model = random_model(generator, classes=3, ending=ending)
+        model = random_model(generator, classes=3, ending=ending, maps=maps)
         batch, mask = random_batch(generator, texts=2, longest=9, choices=2)
         labels = torch.tensor([0, 2])
         found = gram_worst_by_word(model, batch.ids, batch.allowed, mask, labels)
@@ -161,9 +173,10 @@ def test_codes_beyond_the_largest_are_unknown_and_options_are_checked():
             GramBag(**wrong)
 
 
-def test_a_folder_keeps_the_model(tmp_path):
+@pytest.mark.parametrize(("ending", "maps"), [(0, 1), (2, 2)])
+def test_a_folder_keeps_the_model(tmp_path, ending, maps):
     generator = torch.Generator().manual_seed(8)
-    model = random_model(generator).float()
+    model = random_model(generator, ending=ending, maps=maps).float()
     words = Vocabulary(tuple(f"w{letter}" for letter in "abcdefghij"))
     classifier = TextClassifier(model, words, ("no", "yes"))
     read = load_classifier(save_classifier(classifier, tmp_path))

@@ -34,7 +34,7 @@ def blueprint(model: AnyModel) -> dict[str, Any]:
     if isinstance(model, TwoChannel):
         return {"kind": model.kind, "words": blueprint(model.words), "codes": blueprint(model.codes)}
     if isinstance(model, Bag):
-        sizes = {"words": len(model.codes), "keys": len(model.keys)}
+        sizes = {"words": model.codes.shape[-1], "keys": len(model.keys)}
         return {"kind": model.kind, **sizes, "options": asdict(model.config)}
     rows, width = model.embedding.weight.shape
     encoded = None if model.embedding.codes is None else len(model.embedding.codes)
@@ -75,5 +75,7 @@ def empty_bag(plan: dict[str, Any]) -> Bag:
     linear = plan["kind"] == LinearBag.kind
     options = {name: option for name, option in plan["options"].items() if name not in PAST_OPTIONS}
     model: Bag = LinearBag(LinearBagConfig(**options)) if linear else GramBag(GramBagConfig(**options))
-    model.adopt(codes=torch.zeros(plan["words"], dtype=torch.int64), keys=torch.zeros(plan["keys"], dtype=torch.int64))
+    maps = 1 if isinstance(model, LinearBag) else len(model.config.resolutions)
+    codes = torch.zeros(*([maps] if maps > 1 else []), plan["words"], dtype=torch.int64)
+    model.adopt(codes=codes, keys=torch.zeros(plan["keys"], dtype=torch.int64))
     return model

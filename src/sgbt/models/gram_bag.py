@@ -18,6 +18,9 @@ LARGEST = 1 << BITS
 LONGEST = 4
 AT_THE_END = 1 << (LONGEST * BITS)
 """What is added to the key of a run that stands among the last words."""
+MAP_SHIFT = LONGEST * BITS + 1
+MOST_MAPS = 4
+"""The two highest bits of a key say by which map from words to codes the run was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +34,35 @@ class GramBagConfig:
     """A run of codes gets a weight when train has it this often, substitutes counted."""
     resolution: float = 3.0
     """How finely substitutes are divided into codes (`sgbt.lexicon.codes.community_codes`)."""
+    more_resolutions: tuple[float, ...] = ()
+    """Further maps from words to codes, as finely as these say: a text has the runs of every map."""
     prior: float = 3.0
     """How many texts of every class each run is counted in beforehand, when training estimates what it tells."""
     ending: int = 0
     """A run that stands among so many last words of a text is a second feature, beside the run itself."""
 
     def __post_init__(self) -> None:
-        counts = self.classes >= 2 and self.minimum_count >= 1 and 1 <= self.longest <= LONGEST
-        if not counts or self.resolution <= 0 or self.prior <= 0 or self.ending < 0:
+        given: object = self.more_resolutions
+        if isinstance(given, list):  # JSON and TOML have lists
+            given = tuple(given)
+            object.__setattr__(self, "more_resolutions", given)
+        if not isinstance(given, tuple) or len(given) >= MOST_MAPS:
             raise ModelError(
-                wanted=f"two classes, minimum_count of 1, longest from 1 to {LONGEST}, resolution and prior above 0, "
+                wanted=f"a list of at most {MOST_MAPS - 1} numbers", got=repr(given), where="more_resolutions"
+            )
+        counts = self.classes >= 2 and self.minimum_count >= 1 and 1 <= self.longest <= LONGEST
+        above_zero = (*self.resolutions, self.prior)
+        if not counts or not all(isinstance(each, int | float) and each > 0 for each in above_zero) or self.ending < 0:
+            raise ModelError(
+                wanted=f"two classes, minimum_count of 1, longest from 1 to {LONGEST}, resolutions and prior above 0, "
                 "ending of 0 or more",
                 got=str(self),
             )
+
+    @property
+    def resolutions(self) -> tuple[float, ...]:
+        """Of every map from words to codes."""
+        return (self.resolution, *self.more_resolutions)
 
 
 class GramBag(nn.Module):
@@ -71,7 +90,8 @@ class GramBag(nn.Module):
         self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))
 
     def adopt(self, *, codes: Tensor, keys: Tensor) -> None:
-        """Take the features: a code for every id of the vocabulary, and sorted keys. All weights become zero.
+        """Take the features: a code for every id of the vocabulary [ids], or [maps, ids] of several maps, and sorted
+        keys. All weights become zero.
 
         Codes of `LARGEST` and more are read as the unknown one: any map from words to codes is sound.
         """
@@ -88,12 +108,18 @@ class GramBag(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
         mask = ids != PADDING if mask is None else mask
-        codes = self.codes[ids].masked_fill(~mask, PADDING)
-        text, keys = distinct_runs(codes, self.config.longest, last_words(mask, self.config.ending))
-        places = places_of(self.keys, keys)
-        listed = places >= 0
-        total = self.weight.new_zeros(len(ids), self.config.classes)
-        return total.index_add(0, text[listed], self.weight[places[listed]]) + self.bias
+        ending, total = last_words(mask, self.config.ending), self.weight.new_zeros(len(ids), self.config.classes)
+        for number, codes in enumerate(self.maps):
+            text, keys = distinct_runs(codes[ids].masked_fill(~mask, PADDING), self.config.longest, ending)
+            places = places_of(self.keys, keys | number << MAP_SHIFT)
+            listed = places >= 0
+            total = total.index_add(0, text[listed], self.weight[places[listed]])
+        return total + self.bias
+
+    @property
+    def maps(self) -> Tensor:
+        """Every map from words to codes, [maps, ids]."""
+        return self.codes if self.codes.dim() == 2 else self.codes.unsqueeze(0)
 
 
 def last_words(mask: Tensor, count: int) -> Tensor:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sgbt.models.gram_bag import AT_THE_END, BITS, distinct_runs, last_words
+from sgbt.models.gram_bag import AT_THE_END, BITS, MAP_SHIFT, distinct_runs, last_words
 
 Array = NDArray[Any]
 MOST = 4096
@@ -33,14 +34,16 @@ class GramOptions:
     the same slots, the places of runs that hold an ambiguous word. Entry e says that option `entry_option[e]` puts the
     run `entry_key[e]` into one slot, and that `entry_holders[e]` slots of the text can hold this run. A run that is
     fixed in its text is not an entry: there it changes nothing. `cell_place` is the word of a cell that has only one,
-    else -1; `option_code` is then its code. `undecided` marks texts with a cell of too many options: of such a cell
-    only the text itself is listed, and the worst case of the text is not known.
+    else -1; `option_code` is then its code. Where a model reads several maps from words to codes, a cell is of one of
+    them, `cell_map`, and the cells of different maps are taken for themselves. `undecided` marks texts with a cell of
+    too many options: of such a cell only the text itself is listed, and the worst case of the text is not known.
     """
 
     fixed_text: Array
     fixed_key: Array
     cell_text: Array
     cell_place: Array
+    cell_map: Array
     option_cell: Array
     option_code: Array
     entry_option: Array
@@ -71,6 +74,26 @@ class GramOptions:
         if len(text):
             build.add_all(text.numpy(), place.numpy())
         return build.done(fixed_text.numpy(), fixed_key.numpy())
+
+    @staticmethod
+    def joined(maps: Sequence[GramOptions]) -> GramOptions:
+        """The runs of the same texts by several maps, each of which has keys of its own."""
+        if len(maps) == 1:
+            return maps[0]
+        found: dict[str, list[Array]] = {each.name: [] for each in fields(GramOptions)}
+        cells = options = 0
+        for number, own in enumerate(maps):
+            told = {name: getattr(own, name) for name in found}
+            told["fixed_key"], told["entry_key"] = (
+                told[name] | number << MAP_SHIFT for name in ("fixed_key", "entry_key")
+            )
+            told["cell_map"] = told["cell_map"] + number
+            told["option_cell"], told["entry_option"] = own.option_cell + cells, own.entry_option + options
+            cells, options = cells + len(own.cell_text), options + len(own.option_cell)
+            for name, part in told.items():
+                found[name].append(part)
+        undecided = np.logical_or.reduce(found.pop("undecided"))
+        return GramOptions(**{name: np.concatenate(parts) for name, parts in found.items()}, undecided=undecided)
 
 
 class _Cells:
@@ -154,6 +177,7 @@ class _Cells:
             fixed_key,
             cells[:, 0],
             cells[:, 1],
+            np.zeros(len(cells), np.int64),
             option_cell,
             _flat([codes for _, codes in self.options]),
             entry_option,

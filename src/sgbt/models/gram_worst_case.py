@@ -40,11 +40,8 @@ def gram_worst_by_word(model: GramBag, ids: Tensor, allowed: Tensor, mask: Tenso
     classes, device = model.config.classes, model.weight.device
     ids, allowed, mask, labels = (part.cpu() for part in (ids, allowed & mask.unsqueeze(-1), mask, labels))
     ids = torch.where(allowed, ids, ids[..., :1])
-    codes = model.codes.cpu()[ids].masked_fill(~mask.unsqueeze(-1), PADDING)
-    sets = CodeSets.of(codes)
-    options = GramOptions.of(
-        sets.codes, sets.counts, codes[..., 0], longest=model.config.longest, ending=model.config.ending
-    )
+    codes = model.maps.cpu()[:, ids].masked_fill(~mask.unsqueeze(-1), PADDING)
+    options = GramOptions.joined([_options(model, own) for own in codes])
     keys, weight = model.keys.cpu(), model.weight.detach().cpu()
     texts = len(ids)
 
@@ -52,8 +49,8 @@ def gram_worst_by_word(model: GramBag, ids: Tensor, allowed: Tensor, mask: Tenso
     sums = weight.new_zeros(texts, classes).index_add(0, fixed_text, weight[fixed_place]) + model.bias.detach().cpu()
     total = sums - sums.gather(1, labels.unsqueeze(1))
 
-    cell_text, cell_place = torch.from_numpy(options.cell_text), torch.from_numpy(options.cell_place)
-    option_cell = torch.from_numpy(options.option_cell)
+    lists = (options.cell_text, options.cell_place, options.cell_map, options.option_cell)
+    cell_text, cell_place, cell_map, option_cell = (torch.from_numpy(each) for each in lists)
     scores = _option_scores(options, keys, weight, labels)
     worst = scores.new_full((len(cell_text), classes), -torch.inf).scatter_reduce(
         0, option_cell.unsqueeze(1).expand_as(scores), scores, "amax"
@@ -65,15 +62,21 @@ def gram_worst_by_word(model: GramBag, ids: Tensor, allowed: Tensor, mask: Tenso
     total.scatter_(1, labels.unsqueeze(1), 0.0)
 
     gains = total.new_zeros(*ids.shape, classes)
-    text, place = cell_text[alone], cell_place[alone]
+    text, place, by_map = cell_text[alone], cell_place[alone], cell_map[alone]
     if len(text):
         chosen = alone[option_cell]
         lines = (alone.long().cumsum(0) - 1)[option_cell[chosen]]  # the row of each option among cells of one word
         code, gain = torch.from_numpy(options.option_code)[chosen], (scores - scores[firsts][option_cell])[chosen]
-        line, slot = (codes[text[lines], place[lines]] == code.unsqueeze(1)).nonzero(as_tuple=True)
-        gains[text[lines[line]], place[lines[line]], slot] = gain[line]
+        line, slot = (codes[by_map[lines], text[lines], place[lines]] == code.unsqueeze(1)).nonzero(as_tuple=True)
+        gains.index_put_((text[lines[line]], place[lines[line]], slot), gain[line], accumulate=True)
         gains = gains * allowed.unsqueeze(-1)
     return WorstByWord(total.to(device), gains.to(device))
+
+
+def _options(model: GramBag, codes: Tensor) -> GramOptions:
+    """What the codes of all choices, [texts, words, choices], can make of the texts."""
+    sets, config = CodeSets.of(codes), model.config
+    return GramOptions.of(sets.codes, sets.counts, codes[..., 0], longest=config.longest, ending=config.ending)
 
 
 def _listed(keys: Tensor, rows: np.ndarray, asked: np.ndarray) -> tuple[Tensor, Tensor]:

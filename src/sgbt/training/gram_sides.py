@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,8 +88,9 @@ class Gathered:
     options: GramOptions
 
 
-def gather(rows: RaggedIds, sets: RowSets, *, longest: int, ending: int = 0) -> Iterator[Gathered]:
-    """The options of all texts, those of like length together; refused where they are too many."""
+def gather(rows: RaggedIds, maps: Sequence[RowSets], *, longest: int, ending: int = 0) -> Iterator[Gathered]:
+    """The options of all texts by every map from words to codes, texts of like length together; refused where they are
+    too many."""
     room = MOST_ENTRIES
     order = np.argsort(rows.lengths, kind="stable")
     start = 0
@@ -100,11 +101,13 @@ def gather(rows: RaggedIds, sets: RowSets, *, longest: int, ending: int = 0) -> 
         chosen = order[start:stop]
         batch = pad(rows, chosen)
         ids = batch.ids.masked_fill(~batch.mask, 0)
-        own = sets.codes[ids, 0].masked_fill(~batch.mask, 0)
+        found = []
         try:
-            found = GramOptions.of(
-                sets.codes[ids], sets.code_counts[ids], own, longest=longest, ending=ending, room=room
-            )
+            for sets in maps:
+                own = sets.codes[ids, 0].masked_fill(~batch.mask, 0)
+                asked = (sets.codes[ids], sets.code_counts[ids], own)
+                found.append(GramOptions.of(*asked, longest=longest, ending=ending, room=room))
+                room -= len(found[-1].entry_key)
         except TooManyRunsError:
             raise TrainingError(
                 wanted=f"at most {MOST_ENTRIES:,} runs of codes that substitution can bring to the texts",
@@ -112,8 +115,7 @@ def gather(rows: RaggedIds, sets: RowSets, *, longest: int, ending: int = 0) -> 
                 where="a GramBag",
                 remedy="lower its resolution, so that fewer words are ambiguous, or longest",
             ) from None
-        room -= len(found.entry_key)
-        yield Gathered(chosen, found)
+        yield Gathered(chosen, GramOptions.joined(found))
         start = stop
 
 

@@ -66,8 +66,8 @@ class GramTrainer(Trainer):
         index = examples.substitutions if self.kappa else None
         if index is None:  # a row that only the table knows is then just an unknown word
             rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
-        sets, config = RowSets.of(model.codes, index), model.config
-        return list(gather(rows, sets, longest=config.longest, ending=config.ending))
+        maps, config = [RowSets.of(codes, index) for codes in model.maps], model.config
+        return list(gather(rows, maps, longest=config.longest, ending=config.ending))
 
     def _descend(self, model: GramBag, ratios: Tensor, train: list[Side], dev: list[Side], log: RunLog) -> None:
         values = torch.zeros_like(ratios, requires_grad=True)
@@ -122,11 +122,12 @@ class GramTrainer(Trainer):
 def fit_codes(model: GramBag, corpus: Corpus) -> None:
     """Give the model its codes; without a table every word is its own."""
     if corpus.table is None:
-        codes = torch.arange(len(corpus.vocabulary))
+        maps = [torch.arange(len(corpus.vocabulary)) for _ in model.config.resolutions]
     else:
-        resolution = model.config.resolution
-        codes = torch.from_numpy(community_codes(corpus.vocabulary, corpus.table, corpus.counts, resolution=resolution))
-    model.adopt(codes=codes, keys=model.keys)
+        words = (corpus.vocabulary, corpus.table, corpus.counts)
+        found = (community_codes(*words, resolution=resolution) for resolution in model.config.resolutions)
+        maps = [torch.from_numpy(codes) for codes in found]
+    model.adopt(codes=torch.stack(maps) if len(maps) > 1 else maps[0], keys=model.keys)
 
 
 def told_ratios(sides: list[Side], features: int, classes: int, prior: float) -> Tensor:
