@@ -168,9 +168,17 @@ def test_codes_beyond_the_largest_are_unknown_and_options_are_checked():
     model = GramBag()
     model.adopt(codes=torch.tensor([0, 1, 2, LARGEST]), keys=torch.zeros(0, dtype=torch.int64))
     assert model.codes.tolist() == [0, 1, 2, UNKNOWN]
+    endings = ({"ending": -1}, {"ending": 2.5}, {"ending": True}, {"ending": 10**30})
+    more = ({"more_resolutions": (0.0,)}, {"more_resolutions": ("fine",)})
     for wrong in ({"longest": 5}, {"classes": 1}, {"resolution": 0.0}, {"prior": 0.0}, {"minimum_count": 0}):
         with pytest.raises(ModelError, match="longest from 1 to 4"):
             GramBag(**wrong)
+    for wrong in (*endings, *more):
+        with pytest.raises(ModelError, match="ending a whole number from 0"):
+            GramBag(**wrong)
+    for wrong in (3.0, (1.0,) * 4):
+        with pytest.raises(ModelError, match="wanted a list of at most 3 numbers.*more_resolutions"):
+            GramBag(more_resolutions=wrong)
 
 
 @pytest.mark.parametrize(("ending", "maps"), [(0, 1), (2, 2)])

@@ -116,6 +116,23 @@ def test_blocks_agree_with_the_model_and_are_never_below_the_exact_worst_case(pl
     assert looser_somewhere  # otherwise this test has no ambiguous words in it
 
 
+def test_a_text_without_words_trains_like_any_other() -> None:
+    """In float32 too, and with factors for places: it adds nothing to the logits, and nothing that is not a number."""
+    generator = torch.Generator().manual_seed(2)
+    seen = False
+    for _ in range(20):
+        model, examples, _ = random_corpus(generator, places=True)
+        model = model.float()
+        sets = RowSets.of(model.codes, examples.substitutions)
+        for piece in pieces(model, examples.rows, examples.labels, np.arange(len(examples.labels)), sets):
+            found = margins(piece, model.weight, model.bias, model.places, clean=True, worst=True)
+            assert bool(found.clean.isfinite().all() and found.worst.isfinite().all())
+            seen |= bool((piece.words.sum(dim=1) == 0).any())
+            found.worst.sum().backward()
+        assert all(bool(own.grad.isfinite().all()) for own in model.places.parameters())
+    assert seen
+
+
 @pytest.mark.parametrize("places", [False, True])
 def test_gradients_of_blocks_are_those_of_the_worst_case(places, monkeypatch):
     monkeypatch.setattr("sgbt.models.places.EDGES", (1, 2, 3, 4, 5, 6, 7))

@@ -30,6 +30,7 @@ class FastBag:
         self._codes = model.codes.numpy()
         self._bias = model.bias.detach().double().numpy()
         self._pool = WindowPool(np.zeros(len(self._bias)))
+        self._factors_of: dict[int, Array] = {}
 
     def open(self, ids: Ids, length: int) -> None:
         """Nothing is remembered of a text: its triples are those of any text."""
@@ -52,7 +53,9 @@ class FastBag:
         parts = (keys, old, _keys(around, near))
         rows = self._rows(np.concatenate([part.reshape(-1) for part in parts]))
         found = np.split(self._pool.values[rows], np.cumsum([part.size for part in parts[:2]]))
-        factors = self._factors(length)
+        if length not in self._factors_of:
+            self._factors_of[length] = self._factors(length)
+        factors = self._factors_of[length]
         shares = (factors, factors[touched], factors[touched])
         texts, before, after = (
             (own.reshape(*part.shape, len(self._bias)) * share[..., None]).sum(axis=1)

@@ -13,6 +13,7 @@ import numpy as np
 
 from sgbt.data.dataset import Split, TextDataset, count_duplicates
 from sgbt.data.splitting import cut
+from sgbt.errors import DataError
 from sgbt.resources import Progress, get
 
 LABELS = ("negative", "positive")
@@ -51,16 +52,20 @@ def load_imdb(
 def film_folds(folds: int, *, data_home: Path | None = None) -> Iterator[TextDataset]:
     """The train split cut into so many ranges of ids; each in turn is dev, and the others are train. Test is empty.
 
-    In either label ids follow films, so hardly a film is on both sides: as between train and the official test split,
-    and unlike blocks drawn at random, where dev has the bad reviews of films whose good ones are in train. Choose by
-    these what is to hold on other films.
+    Within a label neighbouring ids are reviews of one film, so the good reviews of a film are nearly always on one
+    side, and so are the bad ones; the two may be on different sides, for either label has numbers of its own. Five
+    folds have ten times the reviews of the usual dev split, and hardly a border within a film.
     """
+    if folds < 2:
+        raise DataError(wanted="two folds or more", got=str(folds), where="folds of IMDB")
     ids, whole = _read(get("imdb", data_home=data_home).paths[0], "train")
     fold = ids * folds // (int(ids.max()) + 1)
     for number in range(folds):
-        kept, taken = (np.flatnonzero(which) for which in (fold != number, fold == number))
+        taken = np.flatnonzero(fold == number)
         dev = Split("dev", tuple(whole.texts[row] for row in taken), whole.labels[taken])
-        yield TextDataset(f"imdb, fold {number + 1} of {folds}", LABELS, whole.take(kept), dev, whole.take([]))
+        held = set(dev.texts)
+        train = whole.take([row for row in np.flatnonzero(fold != number).tolist() if whole.texts[row] not in held])
+        yield TextDataset(f"imdb, fold {number + 1} of {folds}", LABELS, train, dev, whole.take([]))
 
 
 def _read(path: Path, name: str) -> tuple[np.ndarray, Split]:

@@ -38,7 +38,7 @@ def worst_margins(model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, 
     factors = model.factors(mask)
     total = _free(model, ids, allowed & ~sets.coupled.unsqueeze(-1), sets, labels, factors)
     if bool(sets.coupled.any()):
-        total = total + _runs(model, ids, allowed, sets, factors, labels)
+        total = total + _runs(model, ids, allowed, sets, mask, labels, factors)
     return total + model.bias - model.bias[labels].unsqueeze(1)
 
 
@@ -75,7 +75,7 @@ def worst_by_word(model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, 
     margins = scores - scores.gather(3, labels.view(-1, 1, 1, 1).expand(*scores.shape[:3], 1))
     fixed = margins[:, :, 0].sum(dim=1)
     if bool(sets.coupled.any()):
-        fixed = fixed + _runs(model, ids, allowed, sets, factors, labels)
+        fixed = fixed + _runs(model, ids, allowed, sets, mask, labels, factors)
     fixed = fixed + model.bias - model.bias[labels].unsqueeze(1)
     return WorstByWord(fixed, margins - margins[:, :, :1])
 
@@ -129,14 +129,16 @@ def _free(model: LinearBag, ids: Tensor, choices: Tensor, sets: CodeSets, labels
     return (worst.reshape(texts, length, -1) * factors.unsqueeze(-1)).sum(dim=1)
 
 
-def _runs(model: LinearBag, ids: Tensor, allowed: Tensor, sets: CodeSets, factors: Tensor, labels: Tensor) -> Tensor:
+def _runs(
+    model: LinearBag, ids: Tensor, allowed: Tensor, sets: CodeSets, mask: Tensor, labels: Tensor, factors: Tensor
+) -> Tensor:
     """The sum of the worst scores of the runs of positions that hang together, [texts, classes].
 
     best[a, b] is the greatest sum so far with code a at the position just done and b at the next one; then
     best'[b, c] = max over a of best[a, b] + score[a, b, c]. The codes before and behind a run are fixed.
     """
     texts, width, classes = len(ids), sets.width, model.config.classes
-    coupled = sets.coupled & (factors > 0)  # real words
+    coupled = sets.coupled & mask
     text, place = coupled.nonzero(as_tuple=True)
     scores = _coupled_scores(model, ids, allowed, sets, labels, factors, text, place)
     first = torch.ones_like(text, dtype=torch.bool)

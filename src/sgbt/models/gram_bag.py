@@ -18,6 +18,7 @@ LARGEST = 1 << BITS
 LONGEST = 4
 AT_THE_END = 1 << (LONGEST * BITS)
 """What is added to the key of a run that stands among the last words."""
+MOST_LAST_WORDS = 50_000
 MAP_SHIFT = LONGEST * BITS + 1
 MOST_MAPS = 4
 """The two highest bits of a key say by which map from words to codes the run was read."""
@@ -52,12 +53,16 @@ class GramBagConfig:
             )
         counts = self.classes >= 2 and self.minimum_count >= 1 and 1 <= self.longest <= LONGEST
         above_zero = (*self.resolutions, self.prior)
-        if not counts or not all(isinstance(each, int | float) and each > 0 for each in above_zero) or self.ending < 0:
+        if not counts or not all(isinstance(each, int | float) and each > 0 for each in above_zero) or self._odd_ending:
             raise ModelError(
                 wanted=f"two classes, minimum_count of 1, longest from 1 to {LONGEST}, resolutions and prior above 0, "
-                "ending of 0 or more",
+                f"ending a whole number from 0 to {MOST_LAST_WORDS:,}",
                 got=str(self),
             )
+
+    @property
+    def _odd_ending(self) -> bool:
+        return type(self.ending) is not int or not 0 <= self.ending <= MOST_LAST_WORDS
 
     @property
     def resolutions(self) -> tuple[float, ...]:

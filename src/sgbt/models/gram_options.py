@@ -66,9 +66,11 @@ class GramOptions:
         count, and the codes of the text itself [texts, words], 0 at padding. `longest` and `ending` are the model's.
         More than `room` entries are refused with `TooManyRunsError`, before they fill the memory.
         """
-        counts = torch.where(own > 0, counts, 1)
+        real = own > 0
+        assert not bool((real[:, 1:] & ~real[:, :-1]).any()), "padding stands behind the words"
+        counts = torch.where(real, counts, 1)
         steady = torch.where(counts > 1, 0, own)  # a run through an ambiguous word is not fixed
-        fixed_text, fixed_key = distinct_runs(steady, longest, last_words(own > 0, ending))
+        fixed_text, fixed_key = distinct_runs(steady, longest, last_words(real, ending))
         build = _Cells(own.numpy(), codes.numpy(), counts.numpy(), longest, ending, most, room)
         text, place = (counts > 1).nonzero(as_tuple=True)
         if len(text):

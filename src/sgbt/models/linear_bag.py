@@ -46,6 +46,8 @@ class LinearBagConfig:
             if isinstance(given := getattr(self, name), list):  # JSON and TOML have lists
                 object.__setattr__(self, name, tuple(given))
         check_families(self.features)
+        if not isinstance(self.places, bool):
+            raise ModelError(wanted="places true or false", got=repr(self.places))
         counts = self.classes >= 2 and self.minimum_count >= 1 and 0 <= self.dropout < 1
         finenesses = (self.resolution, *self.ties) if isinstance(self.ties, tuple) else (None,)
         if not counts or not all(isinstance(each, int | float) and 0 < each < math.inf for each in finenesses):
@@ -99,7 +101,7 @@ class LinearBag(nn.Module):
         self.weight = nn.Parameter(torch.zeros(rows, self.config.classes).to(self.bias))
 
     def reset_parameters(self) -> None:
-        """All weights zero: the loss is convex, so there is nothing to draw."""
+        """All weights zero: the loss is convex in them, so there is nothing to draw."""
         nn.init.zeros_(self.weight)
         nn.init.zeros_(self.bias)
         if self.places is not None:

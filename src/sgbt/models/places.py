@@ -40,7 +40,8 @@ class Places(nn.Module):
     def factors_of(self, words: Tensor) -> Tensor:
         """The factor of each zone in texts that have so many words in them, [texts, ZONES]."""
         own = self.by_zone()
-        return own / (words.double() @ own**2).clamp(min=1e-300).sqrt().unsqueeze(1)
+        squares = words.double() @ own**2
+        return own / torch.where(squares > 0, squares, 1.0).sqrt().unsqueeze(1)  # one without words adds nothing
 
     def forward(self, mask: Tensor) -> Tensor:
         """The factor of every position of [texts, words], zero where there is no word."""

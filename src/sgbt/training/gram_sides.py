@@ -113,7 +113,7 @@ def gather(rows: RaggedIds, maps: Sequence[RowSets], *, longest: int, ending: in
                 wanted=f"at most {MOST_ENTRIES:,} runs of codes that substitution can bring to the texts",
                 got=f"more in the {stop:,} shortest of {len(order):,} texts",
                 where="a GramBag",
-                remedy="lower its resolution, so that fewer words are ambiguous, or longest",
+                remedy="lower its resolutions, so that fewer words are ambiguous, or longest, or ending",
             ) from None
         yield Gathered(chosen, GramOptions.joined(found))
         start = stop

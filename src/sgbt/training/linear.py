@@ -1,9 +1,9 @@
 """Training a LinearBag: Adam on large blocks of texts, the loss on the worst case over all substitutions.
 
-The worst case is a maximum of linear functions, so the loss is convex, and nothing is drawn at random but the order of
-blocks (and dropout). The learning rate falls to zero as (1 - t)^2: substitutes settle at one weight only while steps
-are small. Around ambiguous words, training and the choice by dev use a bound slightly above the exact worst case
-(`PositionOptions`); certificates use the exact one. Everything stays on the CPU.
+The worst case is a maximum of linear functions of the weights, so the loss is convex in them, and nothing is drawn at
+random but the order of blocks (and dropout). The learning rate falls to zero as (1 - t)^2: substitutes settle at one
+weight only while steps are small. Around ambiguous words, training and the choice by dev use a bound slightly above the
+exact worst case (`PositionOptions`); certificates use the exact one. Everything stays on the CPU.
 """
 
 from __future__ import annotations
