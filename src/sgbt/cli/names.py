@@ -28,6 +28,7 @@ GRIDS = (
     "certificates",
     "hyperparameters",
     "hyperparameters-small",
+    "imdb-all",
     "imdb-alone",
     "imdb-linear",
     "imdb-two-channel",

@@ -18,7 +18,8 @@ DEV, TEST = "dev", "test"
 class DataSource:
     """A dataset by its name in `load_dataset`, or a file with its columns.
 
-    `train`, `dev` and `test` limit how many texts are used, drawn at random. `split` says whether test is measured or,
+    `train`, `dev` and `test` limit how many texts are used, drawn at random; with a `dev` of 0 none is set apart to
+    choose by: all training texts are trained on, to the last epoch. `split` says whether test is measured or,
     while recipes are still being chosen, dev, so that the test texts stay unread.
     """
 

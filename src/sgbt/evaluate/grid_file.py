@@ -108,7 +108,7 @@ def _dataset(reader: TableReader, beside: Path | None, split: str) -> DataSource
         text=reader.maybe_text("text"),
         label=reader.maybe_text("label"),
         train=reader.maybe_number("train", least=1),
-        dev=reader.maybe_number("dev", least=1),
+        dev=reader.maybe_number("dev", least=0),
         test=reader.maybe_number("test", least=1),
         split=split,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -70,7 +71,8 @@ class Materials:
         if source.source in CLASSES:
             whole = toy_dataset(source.source)
         else:
-            whole = load_dataset(source.source, text=source.text, label=source.label, data_home=self.data_home)
+            named = partial(load_dataset, source.source, text=source.text, label=source.label, data_home=self.data_home)
+            whole = named(dev=0.0) if source.dev == 0 else named()
         measured = whole.dev if source.split == DEV else whole.test
         train, dev, test = (
             split if (rows := sample_rows(len(split), size, seed=0)) is None else split.take(rows)

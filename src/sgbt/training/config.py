@@ -123,7 +123,7 @@ def _kind(value: Any) -> _Kind:
     if isinstance(value, float):
         return _Kind("a number", lambda given: isinstance(given, int | float) and not isinstance(given, bool))
     if isinstance(value, tuple):
-        each = _kind(value[0])
+        each = _kind(value[0] if value else 0.0)  # a list that is empty by default is one of numbers
         return _Kind(
             f"a list of {each.name.removeprefix('a ')}s",
             lambda given: isinstance(given, list | tuple) and all(each.fits(item) for item in given),
