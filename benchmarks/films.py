@@ -42,7 +42,6 @@ TRIALS: dict[str, dict[str, Any]] = {
     "grams, ending 40": {**GRAMS, "ending": 40},
     "grams, resolutions 3 and 0.3": {**GRAMS, "more_resolutions": (0.3,)},
     "grams, resolutions 3 and 0.3, ending 20": {**GRAMS, "more_resolutions": (0.3,), "ending": 20},
-    "grams, resolutions 3, 10 and 0.3, ending 20": {**GRAMS, "more_resolutions": (10.0, 0.3), "ending": 20},
 }
 """What differs from the defaults; `weight_decay` and `epochs` are of the training."""
 

@@ -87,6 +87,18 @@ def test_dev_can_be_cut_as_train_and_test_are() -> None:
     assert (cut.train.texts, cut.test.texts) == (whole.train.texts, whole.test.texts)
 
 
+def test_with_a_dev_of_0_all_training_texts_are_trained_on(tmp_path: Path) -> None:
+    lines = [f"a film of {number},{('good', 'bad')[number % 2]}" for number in range(100)]
+    (tmp_path / "films.csv").write_text("\n".join(["text,label", *lines]))
+    source = f'source = "{tmp_path / "films.csv"}"'
+    (some,), (all_of,) = (parsed(SMALL.replace('source = "toy"', source + more)).datasets for more in ("", "\ndev = 0"))
+    usual, whole = Materials().dataset(some), Materials().dataset(all_of)
+    assert len(usual.dev) > 0
+    assert not len(whole.dev)
+    assert {*whole.train.texts} == {*usual.train.texts, *usual.dev.texts}
+    assert whole.test.hash == usual.test.hash
+
+
 def test_rules_change_what_they_match_and_nothing_else() -> None:
     rule = '\n[[rules]]\ncells = "toy/cnn/sgbt-*"\ntraining = { epochs = 7 }\nattacks = []\n'
     plain, *ruled = parsed(SMALL + rule).cells()
@@ -146,6 +158,10 @@ def test_table1_is_the_papers_table() -> None:
         (SMALL.replace("sample = 5", 'keep = ["nothing/*"]'), "wanted a cell"),
         ('tiers = ["best"]\n' + SMALL, "tiers among"),
         ('split = "train"\n' + SMALL, "wanted dev or test, got 'train'"),
+        (
+            'split = "dev"\n' + SMALL.replace('source = "toy"', 'source = "toy"\ndev = 0'),
+            "wanted texts of dev to measure",
+        ),
         (SMALL + "\n[objectives.gbn]\nbeta = 1.0", "objectives among standard"),
         (SMALL + "\n[objectives.gbm]\ndelta = 1.0", "'delta'"),
         (SMALL + "\n[objectives.certified]\nkappa = 1.0", "that some method has, got 'certified'"),

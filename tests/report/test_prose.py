@@ -27,10 +27,52 @@ def a_method(folder: str, *wanted: str):
 
 
 def test_the_headline() -> None:
-    best = max(methods("imdb-linear"), key=lambda method: method.value("certified"))
-    assert best.label == "certified"
+    found = [method for folder in ("imdb-linear", "imdb-all", "imdb-two-channel") for method in methods(folder)]
+    best = max(found, key=lambda method: method.value("certified"))
+    assert best.label == "certified-maps"
     assert best.first.metrics["certified_total"] == 25_000
     assert f"**{shown(best, 'certified')} %**" in page("README.md")
+
+
+def test_what_is_said_of_table_1_on_all_of_imdb() -> None:
+    found = {each.metric: each.result for each in comparisons(methods("table1-imdb"), ("certified", "ibp"))}
+    proven, right = found["certified"], 100 * found["clean"].difference
+    told = f"proves {-100 * proven.difference:.1f} points less than IBP here (p {proven.p_value:.2g}), and is right on"
+    assert f"{told} {right:.1f} points more" in RESULTS
+
+
+def test_what_places_are_said_to_gain() -> None:
+    folds: dict[str, list[dict]] = {}
+    for row in rows("trials/linear-films.jsonl"):
+        folds.setdefault(row["trial"], []).append(row)
+    share = {name: sum(row["proven"] for row in own) / sum(row["texts"] for row in own) for name, own in folds.items()}
+    gains = [
+        100 * (share[better] - share[than])
+        for than, better in (
+            ("words", "words, places"),
+            ("codes", "codes, places"),
+            ("grams", "grams, resolutions 3 and 0.3"),
+            ("grams", "grams, ending 20"),
+            ("grams", "grams, resolutions 3 and 0.3, ending 20"),
+        )
+    ]
+    assert [f"{gain:.1f}" for gain in gains] == ["0.7", "0.3", "0.3", "0.2", "0.4"]
+    assert all(
+        with_places["proven"] > without["proven"]
+        for without, with_places in zip(folds["words"], folds["words, places"], strict=True)
+    )
+    told = (
+        "gain 0.7 points certified with words alone, in every fold, and 0.3 with codes; a second, coarser map gains 0.3"
+    )
+    assert f"{told} and the last twenty words 0.2 in a GramBag, both together 0.4" in RESULTS
+    words = {
+        label: a_method("imdb-linear", "imdb", "linear", f"certified-words-{label}") for label in ("vectors", "places")
+    }
+    whole = a_method("imdb-all", "imdb", "linear", "certified-words-places")
+    from_to = [shown(each, "certified") for each in (words["vectors"], words["places"], whole)]
+    assert f"rise from {from_to[0]} to {from_to[1]} with places, and to {from_to[2]} with all of train" in RESULTS
+    dev = [100 * words[label].first.metrics["dev"]["certified"] for label in ("places", "vectors")]
+    assert f"(places had {dev[0]:.1f} % of it, without them {dev[1]:.1f} %)" in RESULTS
 
 
 def test_what_curvature_is_said_to_do() -> None:
@@ -119,7 +161,8 @@ def test_what_is_said_of_the_linear_models() -> None:
     found = {
         row["label"]: 100 * row["metrics"]["certified_accuracy"] for row in rows("trials/linear-before-ties.jsonl")
     }
-    assert f"({found['certified']:.1f} and {found['certified-words']:.1f} certified, `results/trials" in RESULTS
+    assert f"({found['certified-words']:.1f} without ties, `results/trials/linear-before-ties.jsonl`" in RESULTS
+    assert f"of LinearBags with codes four ({found['certified']:.1f} first)" in RESULTS
     linked = {row["label"]: 100 * row["metrics"]["certified_accuracy"] for row in rows("trials/linear-words.jsonl")}
     without = linked.pop("decay3e-5-hops0")
     told = f"had {min(linked.values()):.1f} to {max(linked.values()):.1f} certified (and {without:.1f} without either"
@@ -159,6 +202,9 @@ def test_rows_of_trials_and_certificates_tell_what_made_them() -> None:
     for folder in ("trials", "certificates"):
         for path in sorted((ROOT / "results" / folder).glob("*.jsonl")):
             for row in rows(path):
+                if path.stem == "scripts":  # what scripts outside the repository logged, and nothing to repeat it by
+                    assert {"model", "trial", "measured_on", "texts", "clean", "certified"} <= set(row)
+                    continue
                 assert row["command"].startswith(("python benchmarks/", "sgbt bench")), path.name
                 assert len(row["commit"]) == 40, path.name
 
@@ -208,8 +254,8 @@ def test_the_slack_of_published_runs() -> None:
             for record in read_records(path):
                 slack.setdefault(record.model, []).append(record.metrics["certified_slack"])
     told = prose("docs/certificates.md")
-    assert "at most 0.03 in the runs of `results/`" in told
-    assert 0.02 < max(slack["cnn"]) <= 0.03
+    assert "at most 0.04 in the runs of `results/`" in told
+    assert 0.03 < max(slack["cnn"]) <= 0.04
     assert "at most 2e-5 there" in told
     assert 1e-5 < max(slack["bilstm"]) <= 2e-5
 

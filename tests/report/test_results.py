@@ -13,8 +13,8 @@ from sgbt.report.build import report_of_folder
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in (ROOT / "results").glob("*/records.jsonl"))
-OTHER_ROWS = {"grams", "linear-frequent", "bilstm-stopped"}
-"""Trials of scripts in benchmarks/, and one that was stopped: rows, but no run records."""
+OTHER_ROWS = {"grams", "linear-films", "linear-frequent", "bilstm-stopped", "scripts"}
+"""Trials of scripts in benchmarks/ and of others, and one that was stopped: rows, but no run records."""
 TRIALS = sorted(path for path in (ROOT / "results" / "trials").glob("*.jsonl") if path.stem not in OTHER_ROWS)
 RECORDS = [*(folder / "records.jsonl" for folder in FOLDERS), *TRIALS]
 METRICS = ("clean_accuracy", "clean_total", "certified_accuracy", "certified_total")
@@ -64,6 +64,11 @@ OURS = {
     "LinearBag, trained on the worst case": ("imdb-linear", "linear", "certified"),
     "LinearBag of words alone, trained on the worst case": ("imdb-linear", "linear", "certified-words"),
     "LinearBag of words alone that learns from vectors too": ("imdb-linear", "linear", "certified-words-vectors"),
+    "LinearBag of words alone that also counts where they stand": ("imdb-linear", "linear", "certified-words-places"),
+    "LinearBag that also counts where words stand": ("imdb-linear", "linear", "certified-places"),
+    "LinearBag of words alone with places, on all of train": ("imdb-all", "linear", "certified-words-places"),
+    "LinearBag with places, on all of train": ("imdb-all", "linear", "certified-places"),
+    "GramBag of two maps and endings, on all of train": ("imdb-all", "grams", "certified-maps"),
     "TextCNN over words alone, begun as a LinearBag": ("imdb-alone", "cnn", "certified"),
     "BiLSTM over words alone, begun as a LinearBag": ("imdb-alone", "bilstm", "certified"),
 }

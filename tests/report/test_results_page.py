@@ -43,17 +43,21 @@ def under(method: MethodRuns, attack: str) -> str:
     return f"{shown(method, 'robust', attack)} ({shown(method, 'aua', attack)})"
 
 
-def table_1() -> list[str]:
+def table_1(folder: str = "table1-small") -> list[str]:
     def place(method: MethodRuns) -> tuple[str, bool, int]:
         return method.first.dataset, method.first.model != "cnn", ORDER.index(method.label)
 
     lines = []
-    for method in sorted(methods("table1-small"), key=place):
+    for method in sorted(methods(folder), key=place):
         run = method.first
         cells = [run.dataset, run.model, method.label, str(len(method.records)), shown(method, "clean")]
         cells += [shown(method, "certified"), *(under(method, attack) for attack in presets_in([method]))]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def table_1_on_all_of_imdb() -> list[str]:
+    return [line.removeprefix("| imdb | cnn ") for line in table_1("table1-imdb")]
 
 
 def ablation() -> list[str]:
@@ -148,6 +152,19 @@ def gram_trials() -> list[str]:
     return lines
 
 
+def film_trials() -> list[str]:
+    """One line for every trial, its folds together."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows("trials/linear-films.jsonl"):
+        found.setdefault(row["trial"], []).append(row)
+    lines = []
+    for trial, folds in found.items():
+        assert len({row["fold"] for row in folds}) == len(folds)
+        texts, right, proven = (sum(row[name] for row in folds) for name in ("texts", "right", "proven"))
+        lines.append(f"| {trial} | {texts:,} | {percent(right / texts)} | {percent(proven / texts)} |")
+    return lines
+
+
 def rare_substitutes() -> list[str]:
     """One line for every list: who is on it, what it can do to dev, and what is certified with and without ties."""
     found: dict[int, dict[str, dict[str, Any]]] = {}
@@ -168,6 +185,7 @@ def rare_substitutes() -> list[str]:
     "made",
     [
         table_1,
+        table_1_on_all_of_imdb,
         ablation,
         pairs,
         on_one_curve,
@@ -177,6 +195,7 @@ def rare_substitutes() -> list[str]:
         vector_trials,
         alone_trials,
         gram_trials,
+        film_trials,
         rare_substitutes,
         substitution_sets,
     ],

@@ -114,6 +114,8 @@ def _dataset(reader: TableReader, beside: Path | None, split: str) -> DataSource
     )
     reader.finish()
     _plain_name(found.name, reader.where)
+    if split == DEV and found.dev == 0:
+        raise EvaluationError(wanted="texts of dev to measure on", got="dev = 0", where=reader.where)
     return found
 
 
