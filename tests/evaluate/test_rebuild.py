@@ -62,6 +62,22 @@ def test_the_command_trains_a_published_model_and_nothing_beside_it(tmp_path: Pa
     assert not (tmp_path / "other").exists()
 
 
+def test_a_model_that_was_trained_on_all_texts_is_certified_on_those_that_were_not(tmp_path: Path) -> None:
+    lines = [f"a {('good', 'bad')[number % 2]} film of {number},{number % 2}" for number in range(100)]
+    (tmp_path / "films.csv").write_text("\n".join(["text,label", *lines]))
+    (tmp_path / "own.toml").write_text(
+        'title = "films"\nseeds = [0]\nvectors = "toy"\nsubstitutions = "toy"\nattacks = []\n'
+        '[[datasets]]\nsource = "films.csv"\ndev = 0\n[models.linear]\nfeatures = []\n'
+        '[[methods]]\nobjective = "certified"\n[training]\nepochs = 2\nrare = 1\n'
+    )
+    name = f"{tmp_path / 'own.toml'}:films/linear/certified/0"
+    done = CliRunner().invoke(app, ["train", "--preset", name, "--out", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    assert "the last epoch is kept" in done.output
+    certified = CliRunner().invoke(app, ["certify", str(tmp_path / "run")])
+    assert certified.exit_code == 0, f"{certified.output} {certified.exception}"
+
+
 PUBLISHED = [
     pytest.param(record, id=f"{record.grid}:{record.dataset}/{record.model}/{record.label}/{record.seed}")
     for path in sorted((ROOT / "results").glob("*/records.jsonl"))

@@ -28,6 +28,7 @@ class Reading:
     drop_shared: bool = False
     drop_empty: bool = False
     encoding: str = "utf-8"
+    dev: float = 0.1
 
     def load(self, *, data_home: Path | None) -> TextDataset:
         """The dataset, cut as it always is: the seed of the split is fixed.
@@ -43,6 +44,7 @@ class Reading:
                 text=self.text,
                 label=self.label,
                 test=self.test_file or 0.2,
+                dev=self.dev,
                 drop_shared=self.drop_shared,
                 drop_empty=self.drop_empty,
                 encoding="utf-8-sig" if self.encoding == "utf-8" else self.encoding,

@@ -121,7 +121,7 @@ def train_(
         )
     if speaks():
         reading.keep(out, whole)
-    console.print(f"best epoch on dev: {parts.shown(run.dev)}", soft_wrap=True)
+    console.print(parts.chosen_epoch(run.dev), soft_wrap=True)
     if test and speaks():
         console.print(parts.measured(run.model, dataset.test, out, aim, settings, seed), soft_wrap=True)
     console.print(f"saved in {out}", soft_wrap=True)

@@ -84,8 +84,9 @@ def rebuilt(name: str, out: Path, console: Console, *, data_home: Path | None) -
         run = published.train(out, view)
     if published.reads_whole:
         whole = published.materials.dataset(replace(source, split=TEST))  # as other commands will read it
-        Reading(source.source, source.text, source.label).keep(out, whole)
-    console.print(f"best epoch on dev: {shown(run.dev)}", soft_wrap=True)
+        read = Reading(source.source, source.text, source.label)
+        (replace(read, dev=0.0) if source.dev == 0 else read).keep(out, whole)
+    console.print(chosen_epoch(run.dev), soft_wrap=True)
     console.print(f"saved in {out}", soft_wrap=True)
 
 
@@ -107,6 +108,7 @@ def measured(
     return f"clean accuracy on test: {right:,} of {len(test):,} = {row['clean_accuracy']:.2%}"
 
 
-def shown(scores: dict[str, float]) -> str:
-    """Scores on dev in one line."""
-    return ", ".join(f"{name} {value:.2%}" for name, value in scores.items() if name != "score") or "none"
+def chosen_epoch(scores: dict[str, float]) -> str:
+    """Which epoch is kept, and its scores on dev, in one line."""
+    told = ", ".join(f"{name} {value:.2%}" for name, value in scores.items() if name != "score")
+    return f"best epoch on dev: {told}" if told else "no text is set apart as dev: the last epoch is kept"

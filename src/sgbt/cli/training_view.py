@@ -60,10 +60,9 @@ class TrainingView:
         """An epoch ended with these scores on dev."""
         told = ", ".join(f"dev {name} {value:.2%}" for name, value in scores.items() if name != "score")
         mark = " (best so far)" if best else ""
-        took = time.monotonic() - self._began
-        self._console.print(
-            f"{self._title}: {self._state(time.monotonic())}; {told}{mark}; {took:.0f} s", soft_wrap=True
-        )
+        took = f"{time.monotonic() - self._began:.0f} s"
+        state = [self._state(time.monotonic()), *([told + mark] if told else []), took]
+        self._console.print(f"{self._title}: {'; '.join(state)}", soft_wrap=True)
 
     def _state(self, now: float) -> str:
         if not self._seen:

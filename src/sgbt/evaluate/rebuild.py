@@ -46,7 +46,8 @@ class Published:
     def reads_whole(self) -> bool:
         """Whether it reads the whole of a dataset that other commands can read as well."""
         source = self.source
-        return source.train is None and source.test is None and source.source not in CLASSES
+        uncut = source.train is None and source.test is None and source.dev in (None, 0)
+        return uncut and source.source not in CLASSES
 
     def train(self, out: Path, listener: Listener | None = None) -> Run:
         """Train it; the same call goes on where an interrupted one stood."""
