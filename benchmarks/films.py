@@ -84,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("results/trials/linear-films.jsonl"))
     parser.add_argument("--only", help="only the trials whose names begin so")
-    parser.add_argument("--folds", type=int, default=FOLDS, help="only the first folds")
+    parser.add_argument("--folds", type=int, choices=range(1, FOLDS + 1), default=FOLDS, help="only the first")
     arguments = parser.parse_args()
     table, vectors = SubstitutionTable.counter_fitted(), load_embeddings("glove")
     folds = list(film_folds(FOLDS))[: arguments.folds]

@@ -152,6 +152,14 @@ def test_the_bound_word_by_word_holds_for_every_text(ending, maps):
             assert (found.fixed + gains.sum(dim=1) >= own - 1e-9).all()
 
 
+def test_padding_among_words_is_refused_because_the_bound_would_not_hold():
+    model = random_model(torch.Generator().manual_seed(9))
+    ids = torch.tensor([[[2, 3], [0, 0], [4, 5]]])
+    mask = torch.tensor([[True, False, True]])
+    with pytest.raises(ModelError, match="padding behind the words"):
+        worst_case_logits(model, ids, torch.ones_like(ids, dtype=torch.bool), mask, torch.tensor([0]))
+
+
 def test_too_many_options_leave_a_text_undecided(monkeypatch):
     monkeypatch.setattr(gram_options.GramOptions.of, "__kwdefaults__", {"ending": 0, "most": 3, "room": math.inf})
     generator = torch.Generator().manual_seed(7)

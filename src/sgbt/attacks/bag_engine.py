@@ -53,9 +53,7 @@ class FastBag:
         parts = (keys, old, _keys(around, near))
         rows = self._rows(np.concatenate([part.reshape(-1) for part in parts]))
         found = np.split(self._pool.values[rows], np.cumsum([part.size for part in parts[:2]]))
-        if length not in self._factors_of:
-            self._factors_of[length] = self._factors(length)
-        factors = self._factors_of[length]
+        factors = self._factors(length)
         shares = (factors, factors[touched], factors[touched])
         texts, before, after = (
             (own.reshape(*part.shape, len(self._bias)) * share[..., None]).sum(axis=1)
@@ -67,7 +65,10 @@ class FastBag:
     @torch.no_grad()
     def _factors(self, length: int) -> Array:
         """What the scores of a text's positions are multiplied by, from one before its first to one behind its last."""
-        return np.pad(self._model.factors(torch.ones(1, length, dtype=torch.bool))[0].double().numpy(), 1)
+        if length not in self._factors_of:
+            within = self._model.factors(torch.ones(1, length, dtype=torch.bool))[0]
+            self._factors_of[length] = np.pad(within.double().numpy(), 1)
+        return self._factors_of[length]
 
     def _rows(self, keys: Array) -> Array:
         """The pool's rows of triples; a position beyond the text adds nothing, and has row 0."""

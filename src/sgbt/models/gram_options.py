@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sgbt.errors import ModelError
 from sgbt.models.gram_bag import AT_THE_END, BITS, MAP_SHIFT, distinct_runs, last_words
 
 Array = NDArray[Any]
@@ -67,7 +68,8 @@ class GramOptions:
         More than `room` entries are refused with `TooManyRunsError`, before they fill the memory.
         """
         real = own > 0
-        assert not bool((real[:, 1:] & ~real[:, :-1]).any()), "padding stands behind the words"
+        if bool((real[:, 1:] & ~real[:, :-1]).any()):
+            raise ModelError(wanted="padding behind the words of a text", got="padding among them", where="a GramBag")
         counts = torch.where(real, counts, 1)
         steady = torch.where(counts > 1, 0, own)  # a run through an ambiguous word is not fixed
         fixed_text, fixed_key = distinct_runs(steady, longest, last_words(real, ending))
