@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from sgbt.lexicon import SubstitutionTable, Vocabulary
-from sgbt.models import BiLSTM, TextClassifier, TextCNN, TwoChannel, WordEmbedding
+from sgbt.lexicon import UNKNOWN, SubstitutionTable, Vocabulary
+from sgbt.models import BiLSTM, LinearBag, TextClassifier, TextCNN, TwoChannel, WordEmbedding
 
 GROUPS, SYNONYMS, WIDTH = 24, 4, 10
 
@@ -76,6 +76,11 @@ def network(world: World, kind: str, *, classes: int = 2) -> TextCNN | BiLSTM | 
             coded = WordEmbedding(world.vectors, codes=codes)
             bag = BiLSTM(coded, classes=classes, hidden=4, dropout=0.0)
             return TwoChannel(TextCNN(embedding, classes=classes, kernel_sizes=(2,), filters=6, dropout=0.0), bag)
+        case "beside-words":
+            words = LinearBag(classes=classes, features=(), places=True)
+            codes = torch.arange(len(world.vectors)).clamp(max=UNKNOWN)
+            words.adopt(codes=codes, keys=torch.zeros(0, dtype=torch.int64))
+            return TwoChannel(BiLSTM(embedding, classes=classes, hidden=4, dropout=0.0, pooling="mean"), words)
     raise ValueError(kind)
 
 
@@ -99,4 +104,4 @@ def trained(world: World, kind: str, *, classes: int = 2, steps: int = 60, seed:
     return classifier
 
 
-KINDS = ("cnn", "cnn-mean", "cnn-gelu", "cnn-projection", "bilstm", "bilstm-mean", "two-channel")
+KINDS = ("cnn", "cnn-mean", "cnn-gelu", "cnn-projection", "bilstm", "bilstm-mean", "two-channel", "beside-words")

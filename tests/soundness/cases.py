@@ -12,7 +12,17 @@ from torch import Tensor
 
 from sgbt.certify import Question
 from sgbt.lexicon import Substitutions
-from sgbt.models import AnyModel, BiLSTM, BiLSTMConfig, CNNConfig, GramBag, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models import (
+    AnyModel,
+    BiLSTM,
+    BiLSTMConfig,
+    CNNConfig,
+    GramBag,
+    LinearBag,
+    TextCNN,
+    TwoChannel,
+    WordEmbedding,
+)
 from sgbt.models.gram_bag import BITS
 
 VOCABULARY = 30
@@ -63,6 +73,19 @@ def random_grams(seed: int, *, classes: int) -> GramBag:
     return model.eval()
 
 
+def random_words(seed: int, *, classes: int) -> LinearBag:
+    """A weight for every word, and places that count more and less."""
+    generator = torch.Generator().manual_seed(seed)
+    model = LinearBag(classes=classes, features=(), places=True)
+    codes = torch.ones(VOCABULARY, dtype=torch.int64)
+    codes[0] = 0
+    model.adopt(codes=codes, keys=torch.zeros(0, dtype=torch.int64))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(torch.randn(weight.shape, generator=generator))
+    return model.eval()
+
+
 def all_models(seed: int) -> Iterator[tuple[str, AnyModel]]:
     """One of every kind, with classes, activation and size of weights varied by the seed."""
     classes, spread, gain = 2 + seed % 3, (0.3, 1.0, 3.0)[seed % 3], (1.0, 2.0, 5.0)[seed // 3 % 3]
@@ -75,6 +98,10 @@ def all_models(seed: int) -> Iterator[tuple[str, AnyModel]]:
     yield (
         "words and grams",
         TwoChannel(random_cnn(seed, classes=classes, pooling="mean"), random_grams(seed, classes=classes)).eval(),
+    )
+    yield (
+        "words beside words",
+        TwoChannel(random_bilstm(seed, classes=classes, pooling="mean"), random_words(seed, classes=classes)).eval(),
     )
     coded = random_embedding(seed, codes=True)
     yield "coded cnn", TextCNN(coded, CNNConfig(classes=classes, kernel_sizes=(2, 3), filters=5)).eval()

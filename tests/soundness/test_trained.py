@@ -18,6 +18,8 @@ CASES = [
     ("bilstm", "standard", "last", 2),
     ("bilstm", "ibp", "mean", 3),
     ("cnn", "two-channel", "mean", 2),
+    ("cnn", "beside-words", "mean", 2),
+    ("bilstm", "beside-words", "mean", 3),
     ("linear", "ibp", "", 2),
     ("linear", "ibp", "", 3),
     ("grams", "ibp", "", 2),

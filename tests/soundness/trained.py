@@ -95,7 +95,8 @@ def trained(kind: str, objective: str = "standard", pooling: str = "", classes: 
         )
     else:
         model = BiLSTM(vectors(), classes=classes, hidden=6, pooling=pooling or "last", dropout=0.0)
-    aims = {"standard": Standard(), "ibp": IBP(), "two-channel": Certified(code_channel=True), "sem": SEM()}
+    beside = {"two-channel": Certified(code_channel=True), "beside-words": Certified(bag_channel=True)}
+    aims = {"standard": Standard(), "ibp": IBP(), "sem": SEM()} | beside
     config = TrainingConfig(epochs=6, batch_size=32, learning_rate=1e-2, max_length=8, patience=6)
     run = train(model, dataset(classes), objective=aims[objective], substitutions=table(), seed=0, config=config)
     return run.model

@@ -324,7 +324,14 @@ def test_a_killed_run_goes_on_to_the_same_weights(tmp_path):
 
 
 def test_objectives_that_mean_nothing_for_a_linear_model_are_refused():
-    for objective in (GBM(), SEM(), IBP(epsilon=0.5), Certified(beta=0.5), Certified(code_channel=True)):
+    for objective in (
+        GBM(),
+        SEM(),
+        IBP(epsilon=0.5),
+        Certified(beta=0.5),
+        Certified(code_channel=True),
+        Certified(bag_channel=True),
+    ):
         with pytest.raises(TrainingError, match="linear model"):
             bag_objective(objective)
     assert bag_objective(Standard()) == Standard()

@@ -17,6 +17,13 @@ from sgbt.errors import TrainingError
 if TYPE_CHECKING:
     from sgbt.models import Bag, BiLSTM, TextCNN
 
+FIRST = {
+    "code_channel": "first a GramBag is fitted, to parts of train and to all of it; then the words learn beside it",
+    "bag_channel": "first a LinearBag is fitted, to parts of train and to all of it; then the network learns beside it",
+    "from_bag": "first a LinearBag of words alone is fitted; then the network begins as that",
+}
+"""What is told of an option of the objective that fits a linear model before the network."""
+
 
 def train_(
     context: typer.Context,
@@ -103,10 +110,9 @@ def train_(
         f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by", soft_wrap=True
     )
     console.print(f"{model} with objective {aim}", soft_wrap=True)
-    if getattr(aim, "code_channel", False):
-        console.print("first a GramBag is fitted, to parts of train and to all of it; then the words learn beside it")
-    if getattr(aim, "from_bag", False):
-        console.print("first a LinearBag of words alone is fitted; then the network begins as that", soft_wrap=True)
+    for option, told in FIRST.items():
+        if getattr(aim, option, False):
+            console.print(told, soft_wrap=True)
     with TrainingView(console) as view:
         run = train(
             network,

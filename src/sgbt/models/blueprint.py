@@ -46,7 +46,7 @@ def build(plan: dict[str, Any]) -> AnyModel:
     try:
         if plan["kind"] == TwoChannel.kind:
             words, codes = build(plan["words"]), build(plan["codes"])
-            if not isinstance(words, Network) or not isinstance(codes, Network | GramBag):
+            if not isinstance(words, Network) or not isinstance(codes, Network | Bag):
                 raise TypeError("a channel that cannot be one")
             return TwoChannel(words, codes)
         if plan["kind"] in (LinearBag.kind, GramBag.kind):

@@ -1,4 +1,4 @@
-"""TwoChannel: one part reads the words, another reads only their codes; their logits are added."""
+"""TwoChannel: a network over the words and a channel beside it, of codes or of single words; their logits are added."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from torch import Tensor, nn
 from sgbt.models.bilstm import BiLSTM
 from sgbt.models.cnn import TextCNN
 from sgbt.models.gram_bag import GramBag
+from sgbt.models.linear_bag import LinearBag
 
 
 class TwoChannel(nn.Module):
-    """The sum of a bounded channel over words and a channel over codes that substitutions hardly change.
+    """The sum of a bounded channel over words and a second channel, mostly over codes that substitutions hardly change.
 
     What reads only codes is the same for every substitution within communities, however deep it is, so it adds accuracy
-    and costs a certificate nothing but for words whose substitutes have several codes, which are bounded as sets.
+    and costs a certificate nothing but for words whose substitutes have several codes, which are bounded as sets. A
+    `LinearBag` of single words as the second channel says exactly what words weigh, and leaves to the network what
+    words say together. Bounds of both add up.
     """
 
     kind = "two-channel"
 
-    def __init__(self, words: TextCNN | BiLSTM, codes: TextCNN | BiLSTM | GramBag) -> None:
+    def __init__(self, words: TextCNN | BiLSTM, codes: TextCNN | BiLSTM | GramBag | LinearBag) -> None:
         super().__init__()
         self.words = words
         self.codes = codes
 
     @property
-    def parts(self) -> tuple[TextCNN | BiLSTM, TextCNN | BiLSTM | GramBag]:
+    def parts(self) -> tuple[TextCNN | BiLSTM, TextCNN | BiLSTM | GramBag | LinearBag]:
         """The channels whose logits are added."""
         return self.words, self.codes
 

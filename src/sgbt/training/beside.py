@@ -1,14 +1,14 @@
-"""A channel over codes beside the words: a `GramBag` is fitted first, and the words learn what it leaves.
+"""A linear channel beside a network: it is fitted first, and the network learns what it leaves.
 
-Trained together, a million runs of codes would fit the train texts before a network has learned anything from them, and
-leave it nothing to do. So the runs are fitted by themselves, and what they say of a train text is asked of a model that
-has not seen it: train is cut into parts, and each part is told by a GramBag fitted to the others. What they say of dev
-and of every other text comes from the GramBag fitted to the whole of train, which becomes the second channel.
+The channel is a `GramBag` over codes, or a `LinearBag` of single words. Trained together, its weights would fit the
+train texts before a network has learned anything from them, and leave it nothing to do. So it is fitted by itself, and
+what it says of a train text is asked of a model that has not seen it: train is cut into parts, and each part is told by
+a model fitted to the others. What is said of dev and of every other text comes from the one fitted to the whole of
+train, which becomes the second channel.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,10 +21,9 @@ import torch
 from sgbt.data import RaggedIds, batches
 from sgbt.files import atomic_write
 from sgbt.lexicon import UNKNOWN
-from sgbt.models import GramBag, worst_case_logits
+from sgbt.models import Bag, worst_case_logits
 from sgbt.training.config import PRESETS
-from sgbt.training.grams import GramTrainer, fit_codes
-from sgbt.training.ibp import IBP
+from sgbt.training.first_fit import FirstFit, source_of
 from sgbt.training.listener import Listener
 from sgbt.training.objective import Corpus, Leads
 from sgbt.training.settings import settings_of_first
@@ -32,7 +31,7 @@ from sgbt.training.steps import Examples
 
 FILE = "beside.safetensors"
 PARTS = 4
-"""Parts of train, each told by a GramBag fitted to the others."""
+"""Parts of train, each told by a model fitted to the others."""
 WORDS_AT_ONCE = 1 << 15
 
 
@@ -40,43 +39,26 @@ WORDS_AT_ONCE = 1 << 15
 class Beside:
     """The second channel, and what it says of the texts of train and dev."""
 
-    channel: GramBag
+    channel: Bag
     leads: tuple[Leads, Leads]
 
     @staticmethod
-    def fitted(
-        examples: Sequence[Examples], corpus: Corpus, *, classes: int, kappa: float, listener: Listener
-    ) -> Beside:
+    def fitted(empty: Bag, examples: Sequence[Examples], corpus: Corpus, *, kappa: float, listener: Listener) -> Beside:
         """From the examples of train and dev. `kappa` is the share of the loss that is on the worst case."""
         train, dev = examples
-        told_of, empty = _OneAfterAnother(listener), GramBag(classes=classes)
-        fit_codes(empty, corpus)
-
-        def fit(texts: Examples) -> GramBag:
-            model = copy.deepcopy(empty)
-            GramTrainer(
-                model=model,
-                objective=IBP(kappa=kappa, ramp_epochs=0.0),
-                config=PRESETS["grams"],
-                seed=0,
-                train=texts,
-                dev=dev,
-                folder=None,
-                settings="",
-                listener=told_of,
-            ).run()
-            return model
-
+        classes, told_of = empty.config.classes, _OneAfterAnother(listener)
+        fit = FirstFit.of(empty, corpus, kappa)
         part = np.random.default_rng(0).permutation(len(train)) % PARTS
         told = Leads(*(torch.zeros(len(train), classes) for _ in range(2)))
         for number in range(PARTS):
             own = np.flatnonzero(part == number)
             if len(own) in (0, len(train)):  # too few texts to cut: nothing is known of them beforehand
                 continue
-            found = leads_of(fit(_taken(train, np.flatnonzero(part != number))), _taken(train, own))
+            others = _taken(train, np.flatnonzero(part != number))
+            found = leads_of(fit(others, dev, told_of), _taken(train, own))
             told.clean[own] = found.clean
             told.worst[own] = torch.where(found.worst.isfinite(), found.worst, found.clean)  # nothing to learn there
-        whole = fit(train)
+        whole = fit(train, dev, told_of)
         return Beside(whole, (told, leads_of(whole, dev)))
 
     def save(self, folder: Path, settings: str) -> None:
@@ -88,7 +70,7 @@ class Beside:
             stream.write(safetensors.torch.save(tensors, metadata={"settings": settings}))
 
     @staticmethod
-    def load(folder: Path, settings: str, *, classes: int) -> Beside | None:
+    def load(folder: Path, settings: str, *, empty: Bag) -> Beside | None:
         """What was kept for the same settings; None when there is nothing, or it cannot be read."""
         try:
             with safetensors.safe_open(folder / FILE, framework="pt") as stream:
@@ -98,7 +80,7 @@ class Beside:
         except (safetensors.SafetensorError, OSError, KeyError, TypeError):
             return None
         state = {name.removeprefix("channel/"): value for name, value in tensors.items() if name.startswith("channel/")}
-        channel = GramBag(classes=classes)
+        channel = type(empty)(empty.config)  # type: ignore[arg-type]
         channel.adopt(codes=state["codes"], keys=state["keys"])
         channel.load_state_dict(state)
         train, dev = (Leads(tensors[f"{split}/clean"], tensors[f"{split}/worst"]) for split in ("train", "dev"))
@@ -127,27 +109,28 @@ class _OneAfterAnother:
 
 
 def beside_words(
+    empty: Bag,
     examples: Sequence[Examples],
     corpus: Corpus,
     *,
-    classes: int,
     kappa: float,
     folder: Path | None,
     listener: Listener,
 ) -> Beside:
     """The second channel, fitted or as it was kept in the folder by an earlier start of the same run."""
-    settings = settings_of_first(examples, corpus, PRESETS["grams"], classes, kappa, PARTS)
-    kept = Beside.load(folder, settings, classes=classes) if folder else None
+    config = PRESETS[empty.kind]
+    settings = settings_of_first(examples, corpus, config, repr(empty.config), source_of(empty), kappa, PARTS)
+    kept = Beside.load(folder, settings, empty=empty) if folder else None
     if kept is None:
-        kept = Beside.fitted(examples, corpus, classes=classes, kappa=kappa, listener=listener)
+        kept = Beside.fitted(empty, examples, corpus, kappa=kappa, listener=listener)
         if folder:
             kept.save(folder, settings)
     return kept
 
 
 @torch.no_grad()
-def leads_of(model: GramBag, examples: Examples) -> Leads:
-    """What a GramBag says of every text, and at most over all substitutions."""
+def leads_of(model: Bag, examples: Examples) -> Leads:
+    """What a linear model says of every text, and at most over all substitutions."""
     found = Leads(*(torch.zeros(len(examples), model.config.classes) for _ in range(2)))
     index = examples.substitutions
     assert index is not None, "without substitutions there are no codes"

@@ -1,8 +1,8 @@
 """certified: the road to the highest certified accuracy, every part switchable.
 
 Interval worst-case training (`IBP`) plus the growth-bound penalties plus substitutes drawn together in a trainable
-embedding. A network can have a second channel over codes, which substitutions hardly touch (`sgbt.training.beside`), or
-begin as a linear model (`sgbt.training.from_bag`).
+embedding. A network can learn beside a linear model, of codes that substitutions hardly touch or of single words
+(`sgbt.training.beside`), or begin as one (`sgbt.training.from_bag`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import ClassVar
 import numpy as np
 import torch
 
+from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import TrainingError
 from sgbt.lexicon.codes import code_matrix, community_codes
-from sgbt.models import GramBagConfig, Network
+from sgbt.models import Bag, GramBag, GramBagConfig, LinearBag, Network
 from sgbt.training.closeness import KINDS, closeness
 from sgbt.training.ibp import IBP
 from sgbt.training.objective import Corpus, Parts, Reference, Step, check_range
@@ -27,7 +28,7 @@ RESOLUTION = GramBagConfig().resolution
 
 @dataclass(frozen=True)
 class Certified(IBP):
-    """IBP + beta L_GBM + gamma L_SGBT + substitutes drawn together (+ a channel over codes)."""
+    """IBP + beta L_GBM + gamma L_SGBT + substitutes drawn together (+ a linear channel beside the network)."""
 
     name: ClassVar[str] = "certified"
     of_weights_alone: ClassVar[frozenset[str]] = PENALTIES
@@ -38,6 +39,12 @@ class Certified(IBP):
     closeness: str = "interval"
     code_channel: bool = False
     """Whether the words learn beside a `GramBag`, and from communities."""
+    channel_ending: int = 0
+    """The option `ending` of that GramBag."""
+    channel_resolutions: tuple[float, ...] = ()
+    """Its option `more_resolutions`."""
+    bag_channel: bool = False
+    """Whether the words learn beside a `LinearBag` of single words that count by their places."""
     from_communities: bool = False
     """Whether every word starts as the mean of its community: boxes are narrow there."""
     from_bag: bool = False
@@ -55,13 +62,32 @@ class Certified(IBP):
         for option in ("beta", "gamma", "drawn_together"):
             check_range(option, getattr(self, option), 0)
         check_range("word_dropout", self.word_dropout, 0, 1)
-        if self.from_bag and self.code_channel:
-            raise TrainingError(wanted="from_bag or code_channel", got="both", where="the objective")
+        if isinstance(given := getattr(self, "channel_resolutions"), list):  # noqa: B009 - JSON and TOML have lists
+            object.__setattr__(self, "channel_resolutions", tuple(given))
+        chosen = [option for option in ("from_bag", "code_channel", "bag_channel") if getattr(self, option)]
+        if len(chosen) > 1:
+            raise TrainingError(
+                wanted="one of from_bag, code_channel, bag_channel", got=" and ".join(chosen), where="the objective"
+            )
+        if (self.channel_ending or self.channel_resolutions) and not self.code_channel:
+            raise TrainingError(
+                wanted="code_channel with channel_ending or channel_resolutions",
+                got="none",
+                where="the objective",
+                remedy="set code_channel",
+            )
+        self.channel(2, None)  # building it checks the options
 
     @property
     def fits_first(self) -> bool:
         """Whether a linear model is fitted before the network."""
-        return self.code_channel or self.from_bag
+        return self.code_channel or self.bag_channel or self.from_bag
+
+    def channel(self, classes: int, vectors: EmbeddingTable | None) -> Bag | None:
+        """The linear model beside the network, still to be fitted; None where there is none."""
+        if self.code_channel:
+            return GramBag(classes=classes, ending=self.channel_ending, more_resolutions=self.channel_resolutions)
+        return LinearBag(classes=classes, features=(), places=True, vectors=vectors) if self.bag_channel else None
 
     @property
     def normaliser(self) -> Normaliser:

@@ -22,8 +22,7 @@ from sgbt.errors import TrainingError
 from sgbt.files import make_folder
 from sgbt.models import BiLSTM, LinearBag, Network
 from sgbt.training.config import PRESETS
-from sgbt.training.ibp import IBP
-from sgbt.training.linear import LinearTrainer, fit_features
+from sgbt.training.first_fit import FirstFit
 from sgbt.training.listener import Listener
 from sgbt.training.objective import Corpus
 from sgbt.training.settings import settings_of_first
@@ -70,24 +69,13 @@ def fitted_bag(
     (`discard`), so that a run that was killed need not fit it again.
     """
     train, dev = examples
-    bag = LinearBag(classes=classes, features=(), vectors=vectors)
-    fit_features(bag, corpus, train)
     kept = folder / FOLDER if folder else None
     if kept:
         make_folder(kept)
-    LinearTrainer(
-        model=bag,
-        objective=IBP(kappa=kappa, ramp_epochs=0.0),
-        config=PRESETS["linear"],
-        seed=0,
-        train=train,
-        dev=dev,
-        folder=kept,
-        settings=settings_of_first(examples, corpus, PRESETS["linear"], classes, kappa),
-        listener=listener,
-        corpus=corpus,
-    ).run()
-    bag.source = None
+    fit = FirstFit.of(LinearBag(classes=classes, features=(), vectors=vectors), corpus, kappa)
+    settings = settings_of_first(examples, corpus, PRESETS["linear"], classes, kappa)
+    bag = fit(train, dev, listener, folder=kept, settings=settings)
+    assert isinstance(bag, LinearBag)
     return bag
 
 

@@ -61,7 +61,7 @@ def bag_objective(objective: Objective) -> Objective:
     if type(objective) is Standard:
         return objective
     if type(objective) is Certified:
-        plain, parts = Certified(), ("beta", "gamma", "drawn_together", "code_channel", "from_bag")
+        plain, parts = Certified(), ("beta", "gamma", "drawn_together", "code_channel", "bag_channel", "from_bag")
         odd = [name for name in parts if getattr(objective, name) not in (getattr(plain, name), 0)]
         if odd:
             raise TrainingError(

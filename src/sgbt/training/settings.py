@@ -51,7 +51,7 @@ def settings_of(
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def settings_of_first(examples: Sequence[Examples], corpus: Corpus, config: TrainingConfig, *more: float) -> str:
+def settings_of_first(examples: Sequence[Examples], corpus: Corpus, config: TrainingConfig, *more: float | str) -> str:
     """One hash of all that determines a linear model that is fitted before a network."""
     assert corpus.table is not None
     whole = hashlib.sha256(json.dumps([corpus.vocabulary.hash, corpus.table.hash, str(config), *more]).encode())

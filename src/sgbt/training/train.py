@@ -82,7 +82,7 @@ def train(
     given stays as it is. The vocabulary is made from train: words that have a vector or are frequent, and all
     substitutes that have a vector; a model whose embedding was not made of a table of vectors brings its own
     `vocabulary`. A linear model needs no vectors: it reads the words that train has `config.rare` times and all
-    words of the table, and is trained by one process on the CPU. A network beside a channel over codes (`Certified`)
+    words of the table, and is trained by one process on the CPU. A network beside a linear channel (`Certified`)
     reads the same words. `tokenizer` says what a word is, in languages other than English; the classifier keeps it.
     With `out`, the run is written there as it goes, and the same call resumes it after any interruption. Launched with
     torchrun, each process takes its share of every batch, and the first writes.
@@ -232,11 +232,12 @@ def _first_fitted(
     listener: Listener,
 ) -> tuple[Beside | None, LinearBag | None]:
     """The linear model that the network learns beside, or the one that it begins as."""
-    asked: dict[str, Any] = {"classes": model.config.classes, "kappa": objective.kappa}
-    asked |= {"folder": folder, "listener": listener}
-    if objective.code_channel:
-        return beside_words(examples, corpus, **asked), None
-    return None, fitted_bag(examples, corpus, vectors=model.embedding.source, **asked)
+    classes, vectors = model.config.classes, model.embedding.source
+    asked: dict[str, Any] = {"kappa": objective.kappa, "folder": folder, "listener": listener}
+    channel = objective.channel(classes, vectors)
+    if channel is not None:
+        return beside_words(channel, examples, corpus, **asked), None
+    return None, fitted_bag(examples, corpus, classes=classes, vectors=vectors, **asked)
 
 
 def _write(run: Run, folder: Path) -> None:

@@ -1,0 +1,62 @@
+"""How a linear model is fitted before a network is trained, which learns beside it or begins as it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+
+from sgbt.models import Bag, GramBag, LinearBag
+from sgbt.training.config import PRESETS
+from sgbt.training.grams import GramTrainer, fit_codes
+from sgbt.training.ibp import IBP
+from sgbt.training.linear import LinearTrainer, fit_features
+from sgbt.training.listener import Listener
+from sgbt.training.objective import Corpus
+from sgbt.training.steps import Examples
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFit:
+    """Fits copies of one untrained model; `kappa` is the share of the loss that is on the worst case."""
+
+    empty: Bag
+    corpus: Corpus
+    kappa: float
+
+    @staticmethod
+    def of(empty: Bag, corpus: Corpus, kappa: float) -> FirstFit:
+        """From a model that has its options; codes, which take a while, are found once."""
+        if isinstance(empty, GramBag):
+            fit_codes(empty, corpus)
+        return FirstFit(empty, corpus, kappa)
+
+    def __call__(
+        self, train: Examples, dev: Examples, listener: Listener, *, folder: Path | None = None, settings: str = ""
+    ) -> Bag:
+        """A model fitted to `train`, the epoch chosen by `dev`; with a folder, an interrupted fit goes on there."""
+        source = getattr(self.empty, "source", None)
+        model = copy.deepcopy(self.empty, {id(source): source})  # the table of vectors is nobody's own
+        shared = {
+            "objective": IBP(kappa=self.kappa, ramp_epochs=0.0),
+            "config": PRESETS[model.kind],
+            "seed": 0,
+            "train": train,
+            "dev": dev,
+            "folder": folder,
+            "settings": settings,
+            "listener": listener,
+        }
+        if isinstance(model, LinearBag):
+            fit_features(model, self.corpus, train)
+            LinearTrainer(model=model, corpus=self.corpus, **shared).run()  # type: ignore[arg-type]
+            model.source = None
+        else:
+            GramTrainer(model=model, **shared).run()  # type: ignore[arg-type]
+        return model
+
+
+def source_of(model: Bag) -> str:
+    """A name for the vectors that a model learns from, for settings; empty where there are none."""
+    source = getattr(model, "source", None)
+    return "" if source is None else f"{source.name} {len(source)} {source.width}"
