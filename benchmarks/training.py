@@ -25,7 +25,7 @@ from sgbt.errors import ResourceError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.models import BiLSTM, TextCNN
 from sgbt.training import ASCC, ATFL, GBM, IBP, SEM, SGBT, Certified, Objective, Standard
-from sgbt.training.loop import Loss
+from sgbt.training.loss import Loss
 from sgbt.training.objective import Corpus, Step
 from sgbt.training.steps import Examples, steps_of
 

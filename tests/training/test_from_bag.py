@@ -14,11 +14,11 @@ from sgbt.data import Tokenizer
 from sgbt.errors import TrainingError
 from sgbt.models import BiLSTM, LinearBag, TextCNN, worst_case_logits
 from sgbt.training import Certified, train
+from sgbt.training.beginning import examples_of
 from sgbt.training.from_bag import FOLDER, begin_as, check_begins, fitted_bag
 from sgbt.training.listener import Listeners
 from sgbt.training.objective import Corpus
 from sgbt.training.steps import Examples
-from sgbt.training.train import _examples as examples_of
 
 MEAN = {"pooling": "mean", "dropout": 0.0}
 BEGINS = Certified(

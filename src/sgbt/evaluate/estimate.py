@@ -31,7 +31,7 @@ from sgbt.evaluate.working import untrained
 from sgbt.models import Bag, TextClassifier
 from sgbt.models.folder import weights_of
 from sgbt.training import OBJECTIVES, train
-from sgbt.training.train import adopt_vocabulary
+from sgbt.training.beginning import adopt_vocabulary
 
 STEPS = 3
 """Steps of every kind of training; the first is not counted."""

@@ -33,7 +33,8 @@ from sgbt.training.bag_vectors import vectors_of_communities
 from sgbt.training.certified import Certified
 from sgbt.training.ibp import IBP
 from sgbt.training.log import RunLog
-from sgbt.training.loop import Going, Loss, Taken, Trainer
+from sgbt.training.loop import Going, Taken, Trainer
+from sgbt.training.loss import Loss
 from sgbt.training.objective import Corpus, Objective, Parts, Standard
 from sgbt.training.steps import Examples, Share, mixed
 

@@ -18,40 +18,16 @@ import torch
 from torch import Tensor, nn
 
 from sgbt.errors import TrainingError
-from sgbt.models import Bag, Network, worst_case_logits
+from sgbt.models import Bag, Network
 from sgbt.training.checkpoint import Progress, load_checkpoint, save_checkpoint, trained_tensors
 from sgbt.training.config import TrainingConfig
+from sgbt.training.dev_scores import dev_scores
 from sgbt.training.listener import Listener, Listeners
 from sgbt.training.log import RunLog
+from sgbt.training.loss import Loss
 from sgbt.training.objective import Objective, Parts, Step
 from sgbt.training.parallel import Processes
 from sgbt.training.steps import Examples, Share, mixed, steps_of
-
-SCORED_AT_ONCE = 256
-
-
-class Loss(nn.Module):
-    """Model and objective as one module, so that a data-parallel wrapper sees everything that has a gradient."""
-
-    def __init__(self, model: Network | Bag, objective: Objective) -> None:
-        super().__init__()
-        self.model = model
-        self.objective = objective
-        self.reference: dict[str, float] = {}
-
-    def start(self, step: Step) -> dict[str, float]:
-        """What the objective fixes before the first step."""
-        assert not isinstance(self.model, Bag), "a linear model has a loss of its own"
-        return self.objective.start(self.model, step)
-
-    def forward(self, step: Step) -> Parts:
-        """The loss parts of one batch, or of a share of it, weighed so that all shares average to the batch's."""
-        assert not isinstance(self.model, Bag), "a linear model has a loss of its own"
-        parts = self.objective.parts(self.model, step, self.reference)
-        if step.weight == 1:
-            return parts
-        whole = self.objective.of_weights_alone
-        return {name: part if name in whole else step.weight * part for name, part in parts.items()}
 
 
 @dataclass
@@ -227,31 +203,9 @@ class Trainer:
             share=share,
         )
 
-    @torch.no_grad()
     def scores(self) -> dict[str, float]:
-        """Accuracy on dev and, for objectives that certify, the share that interval propagation proves.
-
-        Without dev texts there are no scores; every epoch then counts as better than the one before.
-        """
-        self.model.eval()
-        counts = torch.zeros(2, dtype=torch.float64)
-        certifies = self.objective.certifies
-        steps = steps_of(self.dev, size=SCORED_AT_ONCE, device=self.processes.device, substitutes=certifies)
-        for number, step in enumerate(steps):
-            if number % self.processes.size != self.processes.rank:
-                continue
-            counts[0] += int((step.joined(self.model(step.ids, step.mask)).argmax(dim=1) == step.labels).sum())
-            if certifies:
-                choices = step.choices
-                worst = worst_case_logits(self.model, choices.ids, choices.allowed, step.mask, step.labels)
-                others = step.joined(worst, epsilon=1.0).scatter(1, step.labels.unsqueeze(1), -torch.inf)
-                counts[1] += int((others.amax(dim=1) < 0).sum())
-        if not len(self.dev):
-            return {}
-        right, proven = (self.processes.sum(counts) / len(self.dev)).tolist()
-        if certifies:
-            return {"accuracy": right, "certified": proven, "score": proven}
-        return {"accuracy": right, "score": right}
+        """How dev is told (`sgbt.training.dev_scores`); every epoch without scores is better than the one before."""
+        return dev_scores(self.model, self.objective, self.dev, self.processes)
 
     def _save(self, going: Going) -> None:
         folder = self.folder

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
-from sgbt.data import Split, TextDataset, Tokenizer
+from sgbt.data import TextDataset, Tokenizer
 from sgbt.errors import TrainingError
 from sgbt.files import claim, make_folder
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
@@ -29,6 +26,7 @@ from sgbt.models import (
     TwoChannel,
     save_classifier,
 )
+from sgbt.training.beginning import adopt_vocabulary, copied, examples_of, redraw
 from sgbt.training.beside import Beside, beside_words
 from sgbt.training.certified import Certified
 from sgbt.training.config import PRESETS, TrainingConfig, preset_for
@@ -167,14 +165,14 @@ def _train(
         make_folder(folder)
     tokens = dataset.train.tokenised(tokenizer)
     counts = tokens.counts()
-    model = _copy(model)
+    model = copied(model)
     first = objective if isinstance(objective, Certified) and objective.fits_first else None
     if first and vocabulary is None:  # the words that a linear model reads
         vocabulary = bag_vocabulary(counts, substitutions, rare=PRESETS["grams"].rare)
     vocabulary = adopt_vocabulary(model, vocabulary, counts, substitutions, config)
-    _fresh(model, seed)
+    redraw(model, seed)
     index = SubstitutionIndex.build(substitutions, vocabulary) if substitutions is not None else None
-    examples = [_examples(split, tokenizer, vocabulary, config, index) for split in (dataset.train, dataset.dev)]
+    examples = [examples_of(split, tokenizer, vocabulary, config, index) for split in (dataset.train, dataset.dev)]
     corpus = Corpus(vocabulary, counts, substitutions)
     beside, bag = None, None
     if first:
@@ -243,57 +241,3 @@ def _first_fitted(
 def _write(run: Run, folder: Path) -> None:
     save_classifier(run.model, folder, training={**run.about, "dev": run.dev})
     plot_log(run.log.rows, folder / "training.png")
-
-
-def adopt_vocabulary(
-    model: TextCNN | BiLSTM | Bag,
-    vocabulary: Vocabulary | None,
-    counts: Counter[str],
-    table: SubstitutionTable | None,
-    config: TrainingConfig,
-) -> Vocabulary:
-    """The vocabulary of the model's embedding: the given one, or that of train."""
-    if isinstance(model, Bag):
-        return vocabulary or bag_vocabulary(counts, table, rare=config.rare)
-    source, rows = model.embedding.source, len(model.embedding.weight)
-    if source is None and vocabulary is not None:
-        if len(vocabulary) != rows:
-            raise TrainingError(
-                wanted=f"a vocabulary of {rows} ids, one for each row of the embedding", got=str(len(vocabulary))
-            )
-        return vocabulary
-    if source is None:
-        raise TrainingError(
-            wanted="the vocabulary of the model's embedding", got="none", where="train", remedy="pass vocabulary="
-        )
-    if vocabulary is not None:
-        model.embedding.adopt(vocabulary)
-        return vocabulary
-    kept = {word: count for word, count in counts.items() if source.row_of(word) is not None or count >= config.rare}
-    vocabulary = Vocabulary.build(kept, table=table, vectors=source)
-    model.embedding.adopt(vocabulary)
-    return vocabulary
-
-
-def _copy(model: TextCNN | BiLSTM | Bag) -> TextCNN | BiLSTM | Bag:
-    """A model of its own for every run; the table of vectors behind it, which nobody changes, is shared."""
-    source = getattr(model, "source", None) if isinstance(model, Bag) else model.embedding.source
-    copied = copy.deepcopy(model, {id(source): source})
-    return copied.cpu() if isinstance(copied, Bag) else copied
-
-
-def _fresh(model: nn.Module, seed: int) -> None:
-    torch.manual_seed(seed)
-    for layer in model.modules():
-        reset = getattr(layer, "reset_parameters", None)
-        if callable(reset):
-            reset()
-
-
-def _examples(
-    split: Split, tokenizer: Tokenizer, vocabulary: Vocabulary, config: TrainingConfig, index: SubstitutionIndex | None
-) -> Examples:
-    tokens = split.tokenised(tokenizer)
-    numbers = vocabulary.ids_of(tokens.types) if index is None else index.rows_of(tokens.types)
-    rows = tokens.as_ids_of(numbers).cut(config.max_length)
-    return Examples(rows, split.labels, len(vocabulary), index)
