@@ -256,11 +256,14 @@ def test_answers_do_not_depend_on_the_company(
         model.double()
 
 
-@pytest.mark.parametrize("kind", ["cnn", "bilstm-mean", "two-channel"])
+@pytest.mark.parametrize("kind", ["cnn", "bilstm-mean", "two-channel", "beside-words"])
 def test_slopes_are_the_derivative_of_the_lead(
     kind: str, world: World, classifier_of: Callable[..., TextClassifier]
 ) -> None:
-    """How the label's lead changes when a word vector moves a little towards a substitute."""
+    """How the label's lead changes when a word vector moves a little towards a substitute.
+
+    A LinearBag has no vectors: there the lead moves by a share of what the substitute changes.
+    """
     classifier = classifier_of(kind)
     model = classifier.model
     words = world.text(np.random.default_rng(5), length=12, label=1).split()
@@ -274,6 +277,11 @@ def test_slopes_are_the_derivative_of_the_lead(
     def lead(place: int, word: str, share: float) -> float:
         logits = torch.zeros(2, dtype=torch.float64)
         for part in parts:
+            if isinstance(part, LinearBag):
+                other_ids = ids.clone()
+                other_ids[0, place] = world.vocabulary.id_of(word)
+                logits = logits + part(ids)[0] + share * (part(other_ids) - part(ids))[0]
+                continue
             vectors = part.embedding(part.embedding.encode(ids)).detach().clone()
             other = part.embedding(part.embedding.encode(torch.tensor([world.vocabulary.id_of(word)])))[0]
             vectors[0, place] += share * (other - vectors[0, place])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sgbt.certify import TIERS, Question, exhaustive, in_float64, margin_bounds
-from sgbt.lexicon import Substitutions
-from sgbt.models import CNNConfig, TextCNN, WordEmbedding
+from sgbt.certify import TIERS, Question, certify, exhaustive, in_float64, margin_bounds
+from sgbt.lexicon import Substitutions, SubstitutionTable, Vocabulary
+from sgbt.models import CNNConfig, LinearBag, TextClassifier, TextCNN, TwoChannel, WordEmbedding
 
 
 def question_of(ids: torch.Tensor) -> Question:
@@ -51,3 +51,41 @@ def test_a_window_that_is_not_there_and_overflows_proves_nothing() -> None:
     for tier in TIERS:
         if tier not in ("full", "exact"):
             assert float(margin_bounds(tier, precise, question)[0]) <= worst + 1e-12, tier
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_rounding_of_a_long_text_never_tips_a_certified_label(beside: bool) -> None:
+    """Praise first and blame after it, which nearly cancel: a sum in float32 forgets what the small words say."""
+    generator = torch.Generator().manual_seed(0)
+    words = tuple(f"w{number}" for number in range(5000))
+    bag = LinearBag(features=(), places=True)
+    bag.adopt(codes=torch.ones(5002, dtype=torch.int64), keys=torch.zeros(0, dtype=torch.int64))
+    with torch.no_grad():
+        bag.weight[:, 1] = 0.01 * torch.randn(5002, generator=generator)
+        bag.weight[2:202, 1] = torch.rand(200, generator=generator) + 1
+        bag.weight[102:202, 1] *= -1
+        bag.weight[:, 0] = -bag.weight[:, 1]
+    model = bag
+    if beside:
+        vectors = 0.01 * torch.randn(5002, 4, generator=generator)
+        model = TwoChannel(TextCNN(WordEmbedding(vectors), kernel_sizes=(1,), filters=2), bag)
+    numbers = torch.randint(100, (2000,), generator=generator)
+    text = [words[number] for number in (*numbers.tolist(), *(numbers + 100).tolist(), 4000)]
+    table = SubstitutionTable({"w4000": ["w4001", "w4002"]})
+    classifier = TextClassifier(model.eval(), Vocabulary(words), ("bad", "good"), table, max_length=5000)
+    precise = in_float64(model)
+    versions = [[*text[:-1], last] for last in ("w4000", "w4001", "w4002")]
+    ids = torch.tensor([classifier.vocabulary.encode(version) for version in versions])
+    margins = precise(ids)[:, 1] - precise(ids)[:, 0]
+    with torch.no_grad():  # a bias that leaves the least of the three just above the slack
+        bag.bias[1] -= float(margins.min())
+    proven = 0
+    for lift in torch.linspace(0, 2e-5, 21).tolist():
+        with torch.no_grad():
+            bag.bias[0] = -lift
+        proof = certify(classifier, [" ".join(text)], table)[0]
+        assert beside or torch.equal(model(ids), in_float64(model)(ids))
+        proven += proof.certified
+        if proof.certified:
+            assert len(set(classifier.predict([" ".join(version) for version in versions]).labels)) == 1
+    assert proven > 10

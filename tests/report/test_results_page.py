@@ -57,7 +57,7 @@ def table_1(folder: str = "table1-small") -> list[str]:
 
 
 def table_1_on_all_of_imdb() -> list[str]:
-    return [line.removeprefix("| imdb | cnn ") for line in table_1("table1-imdb")]
+    return [line.removeprefix("| imdb ") for line in table_1("table1-imdb")]
 
 
 def ablation() -> list[str]:

@@ -32,8 +32,8 @@ CHANNELS = {
 }
 
 
-def empty(channel: str) -> Bag:
-    found = Certified(**CHANNELS[channel]).channel(CLASSES, small.vectors())
+def empty(channel: str, seed: int = 0) -> Bag:
+    found = Certified(**CHANNELS[channel]).channel(CLASSES, small.vectors(seed=seed))
     assert found is not None
     return found
 
@@ -140,15 +140,53 @@ def test_the_fits_are_heard_as_one_run(channel: str) -> None:
     assert set(limits) == {(module.PARTS + 1) * PRESETS[model.kind].epochs}
 
 
+@pytest.mark.parametrize("options", [CHANNELS["grams"], CHANNELS["words"], {"from_bag": True}], ids=str)
+def test_who_counts_epochs_hears_of_the_network_alone(options: dict[str, object]) -> None:
+    heard: dict[str, list[int]] = {"own": [], "before": []}
+
+    class Counts(Listeners):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+        def epoch(self, number: int, of: int, steps: int) -> None:
+            heard[self.name].append(number)
+
+        def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
+            assert number == heard[self.name][-1]
+
+    class Both(Counts):
+        def beforehand(self) -> Counts:
+            return Counts("before")
+
+    def asked(listener: Listeners) -> None:
+        train(
+            TextCNN(small.vectors(), pooling="mean", dropout=0.0),
+            small.dataset(),
+            objective=Certified(ramp_epochs=0.0, **options),
+            substitutions=small.TABLE,
+            config=small.QUICK,
+            listener=listener,
+        )
+
+    asked(Listeners(Counts("own")))
+    network = heard["own"].copy()
+    assert len(network) <= small.QUICK.epochs
+    assert not heard["before"]
+    asked(Listeners(Both("own")))
+    assert heard["own"] == 2 * network
+    assert len(heard["before"]) > len(network)
+
+
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_what_was_fitted_is_kept_for_the_same_run_only(
     channel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts, dev = examples(), examples(9)
 
-    def asked(kappa: float = 1.0, channel: str = channel) -> Beside:
+    def asked(kappa: float = 1.0, channel: str = channel, seed: int = 0) -> Beside:
         told = {"kappa": kappa, "folder": tmp_path, "listener": Listeners()}
-        return beside_words(empty(channel), [texts, dev], corpus(), **told)
+        return beside_words(empty(channel, seed), [texts, dev], corpus(), **told)
 
     first = asked()
     with monkeypatch.context() as patched:
@@ -156,6 +194,9 @@ def test_what_was_fitted_is_kept_for_the_same_run_only(
         kept = asked()
         with pytest.raises(TypeError):
             asked(kappa=0.5)
+        if channel == "words":
+            with pytest.raises(TypeError):
+                asked(seed=1)
         for other in CHANNELS.keys() - {channel}:
             with pytest.raises(TypeError):
                 asked(channel=other)

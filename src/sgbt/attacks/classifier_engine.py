@@ -14,13 +14,15 @@ from sgbt.attacks.engine import (
     IdQuestion,
     Neighbourhood,
     Question,
+    Swaps,
     as_probabilities,
+    fast_network,
     resolution_of,
 )
 from sgbt.attacks.space import SearchSpace, State
 from sgbt.errors import AttackError
 from sgbt.lexicon.vocabulary import UNKNOWN
-from sgbt.models import AnyModel, BiLSTM, TextClassifier, TextCNN, TwoChannel
+from sgbt.models import AnyModel, Bag, BiLSTM, LinearBag, TextClassifier, TextCNN, TwoChannel
 
 Array = NDArray[Any]
 
@@ -83,9 +85,10 @@ class ClassifierEngine:
         """First-order change of the label's lead when each choice is put in its place: [positions, choices].
 
         The lead is the label's logit less the greatest other one; the change is its gradient times the difference of
-        the word vectors, so all swaps are judged by one pass back through the model.
+        the word vectors, so all swaps are judged by one pass back through the model. What a LinearBag beside a network
+        adds is exact; of a GramBag there is no gradient, and only what it says of the text counts.
         """
-        parts = _vector_parts(self._model)
+        parts, beside = _vector_parts(self._model), _bags(self._model)
         ids = torch.from_numpy(self._ids[self._positions, state]).unsqueeze(0)
         mask = torch.ones_like(ids, dtype=torch.bool)
         training = self._model.training
@@ -94,10 +97,11 @@ class ClassifierEngine:
             with torch.enable_grad():
                 vectors = [part.embedding(part.embedding.encode(ids)).detach().requires_grad_() for part in parts]
                 terms = [part.from_vectors(own, mask) for part, own in zip(parts, vectors, strict=True)]
-                logits = torch.stack(terms).sum(dim=0)[0]
-                others = logits.clone()
+                logits = torch.stack([*terms, *(bag(ids, mask).detach().to(terms[0]) for bag in beside)]).sum(dim=0)[0]
+                others = logits.detach().clone()
                 others[label] = -torch.inf
-                gradients = torch.autograd.grad(logits[label] - others.max(), vectors)
+                rival = int(others.argmax())
+                gradients = torch.autograd.grad(logits[label] - logits[rival], vectors)
         finally:
             self._model.train(training)
         distinct, places = np.unique(self._ids, return_inverse=True)
@@ -109,11 +113,28 @@ class ClassifierEngine:
                 along = gradient[0] @ table.t()  # [positions, distinct words]
                 here = (gradient[0] * own[0]).sum(dim=1, keepdim=True)
                 change += along.gather(1, torch.from_numpy(places)).sub(here).double().numpy()
+        for bag in beside:
+            if isinstance(bag, LinearBag):
+                moved = self._moved(bag, state)
+                change += moved[..., label] - moved[..., rival]
         return change
+
+    def _moved(self, bag: LinearBag, state: State) -> Array:
+        """How each choice in its place changes the logits of a bag: [positions, choices, classes]."""
+        states, width = state[None], self._ids.shape[1]
+        positions = np.repeat(self._positions, width)
+        swaps = Swaps(np.zeros_like(positions), positions, np.tile(np.arange(width), len(self._positions)))
+        question = IdQuestion(states, self._ids[self._positions, states], swaps, self._ids.reshape(-1))
+        (answer,) = fast_network(bag).answers([None], [question])
+        return (answer.swaps - answer.texts[0]).reshape(*self._ids.shape, -1)
+
+
+def _bags(model: AnyModel) -> list[Bag]:
+    return [part for part in model.parts if isinstance(part, Bag)] if isinstance(model, TwoChannel) else []
 
 
 def _vector_parts(model: AnyModel) -> list[TextCNN | BiLSTM]:
-    if isinstance(model, TwoChannel):  # a GramBag has no vectors; the words' channel has them
+    if isinstance(model, TwoChannel):  # a linear model has no vectors; the words' channel has them
         return [part for part in model.parts if isinstance(part, TextCNN | BiLSTM)]
     if isinstance(model, TextCNN | BiLSTM):
         return [model]

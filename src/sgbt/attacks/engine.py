@@ -113,7 +113,7 @@ class FastNetwork(Protocol):
 
 def as_probabilities(logits: NDArray[np.floating], resolution: int) -> Probabilities:
     """Softmax as `TextClassifier.predict` takes it, cut to the decimals that mean something."""
-    exact = torch.from_numpy(np.ascontiguousarray(logits)).float().double().softmax(dim=1).numpy()
+    exact = torch.from_numpy(np.ascontiguousarray(logits)).double().softmax(dim=1).numpy()
     return np.round(exact, resolution)
 
 

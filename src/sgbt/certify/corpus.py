@@ -53,7 +53,7 @@ class Corpus:
         uncut = tokens.as_ids_of(index.rows_of(tokens.types))
         rows = uncut.cut(classifier.max_length)
         ids = RaggedIds(index.choices[:, 0].numpy()[rows.flat], rows.starts)
-        logits = classifier.logits_of(ids).double().numpy()
+        logits = classifier.logits_of(ids).numpy()
         if labels is None and isinstance(texts, Split):
             labels = texts.labels.tolist()
         chosen = logits.argmax(axis=1) if labels is None else np.asarray(labels, dtype=np.int64)

@@ -5,8 +5,9 @@ that the model's head can make. Linear growth of rounding errors over a text of 
 would stay below 1e-10 of it.
 
 A certificate speaks of the function that the weights define in real arithmetic. A model that is deployed in float32
-evaluates it with errors of its own, and the second allowance covers those; for a model in float64 it is zero. Of a
-TextCNN it is proven (`proven_gap`). Through the steps of an LSTM errors may grow, and a proof would allow for more than
+evaluates it with errors of its own, and the second allowance covers those. It is zero for a model in float64, and for
+the linear models, which add up in float64 whatever their weights are stored in. Of a TextCNN it is proven
+(`proven_gap`). Through the steps of an LSTM errors may grow, and a proof would allow for more than
 any margin; there it is eight times the greatest difference between the margins in float32 and in float64, measured
 on texts of many lengths drawn from the model's whole vocabulary with a fixed seed.
 """
@@ -17,7 +18,7 @@ import torch
 from torch import Tensor
 
 from sgbt.certify.tiers import in_float64
-from sgbt.models import AnyModel, BiLSTM, TextClassifier, TextCNN, TwoChannel
+from sgbt.models import AnyModel, Bag, BiLSTM, TextClassifier, TextCNN, TwoChannel
 from sgbt.models.activations import ACTIVATIONS
 
 FLOAT64_SHARE = 1e-9
@@ -36,7 +37,7 @@ def rounding_slack(classifier: TextClassifier) -> float:
     """The slack of a classifier's certificates: it depends on the model alone, not on the texts."""
     precise = in_float64(classifier.model)
     slack = FLOAT64_SHARE * (1.0 + largest_margin(precise))
-    if next(classifier.model.parameters()).dtype is torch.float64:
+    if isinstance(precise, Bag) or next(classifier.model.parameters()).dtype is torch.float64:
         return slack
     if isinstance(precise, TextCNN) and precise.embedding.projection is None:
         return slack + proven_gap(precise, longest=classifier.max_length)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from types import TracebackType
 
 from rich.console import Console
@@ -33,7 +34,15 @@ class TrainingView:
 
     def epoch(self, number: int, of: int, steps: int) -> None:
         """An epoch begins."""
-        self._title = f"epoch {number + 1} of at most {of}"
+        self.begin(f"epoch {number + 1} of at most {of}", steps)
+
+    def beforehand(self) -> Beforehand:
+        """A linear model that is fitted first is shown as such."""
+        return Beforehand(self)
+
+    def begin(self, title: str, steps: int) -> None:
+        """An epoch of this title begins."""
+        self._title = title
         self._steps, self._began, self._told = steps, time.monotonic(), time.monotonic()
         self._texts, self._right, self._sums, self._seen = 0, 0.0, dict[str, float](), 0
         self._bars.reset(self._task, total=steps, description=self._title, told="", visible=True)
@@ -70,3 +79,22 @@ class TrainingView:
         parts = " ".join(f"{name} {total / self._seen:.3f}" for name, total in self._sums.items())
         speed = self._texts / max(now - self._began, 1e-9)
         return f"{parts}, accuracy {self._right / self._texts:.1%}, {speed:,.0f} texts/s"
+
+
+@dataclass(frozen=True)
+class Beforehand:
+    """What a view hears of a linear model that is fitted before the network."""
+
+    view: TrainingView
+
+    def epoch(self, number: int, of: int, steps: int) -> None:
+        """An epoch begins."""
+        self.view.begin(f"before the network, epoch {number + 1} of at most {of}", steps)
+
+    def step(self, number: int, parts: dict[str, float], accuracy: float, examples: int) -> None:
+        """A step was taken."""
+        self.view.step(number, parts, accuracy, examples)
+
+    def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
+        """An epoch ended with these scores on dev."""
+        self.view.scores(number, scores, best)

@@ -135,9 +135,7 @@ class _Calibration:
     def _trained(self, cell: Cell, training: Unit) -> _Trained:
         spec = training.spec
         alike = [spec[name] for name in ("data", "model", "model_options", "objective", "training")]
-        # weights of penalties change what is learned, not what a step costs; a switch may change the model
-        alike.append({name: value for name, value in spec["objective_options"].items() if not isinstance(value, float)})
-        key = json.dumps(alike, sort_keys=True)
+        key = json.dumps([*alike, _switches(training)], sort_keys=True)
         if key not in self._trainings:
             self._trainings[key] = _train_briefly(cell, training, self._materials)
         return self._trainings[key]
@@ -145,7 +143,12 @@ class _Calibration:
     def _seconds_per_text(self, unit: Unit, cell: Cell, training: Unit) -> float:
         spec = training.spec
         asked = (unit.kind, str(unit.spec.get("options")), str(unit.spec.get("tiers")))
-        key = (*asked, spec["data"], spec["model"], json.dumps(spec["model_options"], sort_keys=True))
+        key = (
+            *asked,
+            spec["data"],
+            spec["model"],
+            json.dumps([spec["model_options"], _switches(training)], sort_keys=True),
+        )
         if key not in self._per_text:
             self._per_text[key] = self._measured(unit, self._trained(cell, training).classifier, cell)
         return self._per_text[key]
@@ -167,6 +170,12 @@ class _Calibration:
             attack(victim, texts, table, method=unit.spec["method"], max_queries=unit.spec["max_queries"],
                    **unit.spec["attack_options"])  # fmt: skip
         return (time.process_time() - began) / max(len(texts), 1)
+
+
+def _switches(training: Unit) -> dict[str, object]:
+    """Options of the objective that may change the model; weights of penalties change only what it learns."""
+    options = training.spec["objective_options"]
+    return {name: value for name, value in options.items() if not isinstance(value, float)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ def worst_margins(model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, 
     sets = CodeSets.of(model.codes[ids])
     if sets.entries * model.config.classes > ENTRIES and len(ids) > 1:
         return torch.cat([worst_margins(model, *half) for half in _halves(ids, allowed, mask, labels)])
-    factors = model.factors(mask)
+    factors = model.factors(mask).to(model.weight)
     total = _free(model, ids, allowed & ~sets.coupled.unsqueeze(-1), sets, labels, factors)
     if bool(sets.coupled.any()):
         total = total + _runs(model, ids, allowed, sets, mask, labels, factors)
@@ -70,8 +70,8 @@ def worst_by_word(model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, 
         return WorstByWord(torch.cat([first.fixed, second.fixed]), torch.cat([first.gains, second.gains]))
     free = mask & ~sets.coupled
     before, after = (side.unsqueeze(-1).expand_as(ids) for side in neighbours(sets.codes[..., 0]))
-    factors = model.factors(mask)
-    scores = model.score(ids, before, after) * (factors * free)[..., None, None]
+    factors = model.factors(mask).to(model.weight)
+    scores = model.score(ids, before, after).to(factors) * (factors * free)[..., None, None]
     margins = scores - scores.gather(3, labels.view(-1, 1, 1, 1).expand(*scores.shape[:3], 1))
     fixed = margins[:, :, 0].sum(dim=1)
     if bool(sets.coupled.any()):
@@ -185,7 +185,7 @@ def _coupled_scores(
 
 
 def _margins(model: LinearBag, words: Tensor, before: Tensor, after: Tensor, labels: Tensor) -> Tensor:
-    scores = model.score(words, before, after)
+    scores = model.score(words, before, after).to(model.weight)
     return scores - scores.gather(1, labels.unsqueeze(1))
 
 

@@ -48,13 +48,13 @@ class TextClassifier:
 
     @torch.no_grad()
     def logits_of(self, ids: RaggedIds, *, batch_size: int = 256) -> Tensor:
-        """Logits [texts, labels] in the order of the texts, in batches of like length; dropout is off."""
+        """Logits [texts, labels] in float64, in the order of the texts, in batches of like length; dropout is off."""
         training = self.model.training
         self.model.eval()
-        result = torch.empty(len(ids), len(self.label_names))
+        result = torch.empty(len(ids), len(self.label_names), dtype=torch.float64)
         try:
             for batch in batches(ids, size=batch_size, words=POSITIONS_PER_BATCH):
-                result[batch.rows] = self.model(batch.ids.to(self.device), batch.mask.to(self.device)).float().cpu()
+                result[batch.rows] = self.model(batch.ids.to(self.device), batch.mask.to(self.device)).double().cpu()
         finally:
             self.model.train(training)
         return result
@@ -66,5 +66,5 @@ class TextClassifier:
 
     def predict(self, texts: Sequence[str], *, batch_size: int = 256) -> Predictions:
         """The label and the probabilities of every text."""
-        probabilities = self.logits_of(self.encode(texts), batch_size=batch_size).double().softmax(dim=1).cpu().numpy()
+        probabilities = self.logits_of(self.encode(texts), batch_size=batch_size).softmax(dim=1).numpy()
         return Predictions(tuple(self.label_names[row] for row in probabilities.argmax(axis=1)), probabilities)

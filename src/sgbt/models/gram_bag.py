@@ -111,14 +111,18 @@ class GramBag(nn.Module):
         nn.init.zeros_(self.bias)
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
+        """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding).
+
+        Weights are added up in float64 whatever they are stored in, so rounding decides nothing that is certified.
+        """
         mask = ids != PADDING if mask is None else mask
-        ending, total = last_words(mask, self.config.ending), self.weight.new_zeros(len(ids), self.config.classes)
+        ending = last_words(mask, self.config.ending)
+        total = torch.zeros(len(ids), self.config.classes, dtype=torch.float64, device=self.weight.device)
         for number, codes in enumerate(self.maps):
             text, keys = distinct_runs(codes[ids].masked_fill(~mask, PADDING), self.config.longest, ending)
             places = places_of(self.keys, keys | number << MAP_SHIFT)
             listed = places >= 0
-            total = total.index_add(0, text[listed], self.weight[places[listed]])
+            total = total.index_add(0, text[listed], self.weight[places[listed]].double())
         return total + self.bias
 
     @property

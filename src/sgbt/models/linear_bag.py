@@ -120,21 +120,23 @@ class LinearBag(nn.Module):
         return torch.cat([words.unsqueeze(-1), numbers], dim=-1)
 
     def score(self, words: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        """What one position adds to every logit, its factor apart, [..., classes]."""
-        return F.embedding(self.features(words, before, after), self.weight, padding_idx=PADDING).sum(dim=-2)
+        """What one position adds to every logit, its factor apart, [..., classes]; in float64."""
+        return F.embedding(self.features(words, before, after), self.weight, padding_idx=PADDING).double().sum(dim=-2)
 
     def factors(self, mask: Tensor) -> Tensor:
         """What the score of every position of [texts, words] is multiplied by; zero where there is no word.
 
-        Their squares add up to one in every text that has words.
+        Their squares add up to one in every text that has words. In float64.
         """
         if self.places is not None:
-            return self.places(mask).to(self.weight)
-        share = mask.sum(dim=1).clamp(min=1).double().rsqrt().to(self.weight)
-        return share.unsqueeze(1) * mask
+            return self.places(mask)
+        return mask.sum(dim=1).clamp(min=1).double().rsqrt().unsqueeze(1) * mask
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
+        """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding).
+
+        Weights are added up in float64 whatever they are stored in, so rounding decides nothing that is certified.
+        """
         mask = ids != PADDING if mask is None else mask
         ids = ids.masked_fill(~mask, PADDING)
         before, after = neighbours(self.codes[ids])

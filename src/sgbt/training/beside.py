@@ -23,7 +23,7 @@ from sgbt.files import atomic_write
 from sgbt.lexicon import UNKNOWN
 from sgbt.models import Bag, worst_case_logits
 from sgbt.training.config import PRESETS
-from sgbt.training.first_fit import FirstFit, source_of
+from sgbt.training.first_fit import FirstFit, FitsHeard, source_of
 from sgbt.training.listener import Listener
 from sgbt.training.objective import Corpus, Leads
 from sgbt.training.settings import settings_of_first
@@ -46,7 +46,7 @@ class Beside:
     def fitted(empty: Bag, examples: Sequence[Examples], corpus: Corpus, *, kappa: float, listener: Listener) -> Beside:
         """From the examples of train and dev. `kappa` is the share of the loss that is on the worst case."""
         train, dev = examples
-        classes, told_of = empty.config.classes, _OneAfterAnother(listener)
+        classes, told_of = empty.config.classes, FitsHeard(listener, fits=PARTS + 1)
         fit = FirstFit.of(empty, corpus, kappa)
         part = np.random.default_rng(0).permutation(len(train)) % PARTS
         told = Leads(*(torch.zeros(len(train), classes) for _ in range(2)))
@@ -87,27 +87,6 @@ class Beside:
         return Beside(channel, (train, dev))
 
 
-@dataclass
-class _OneAfterAnother:
-    """Hears several fits as one run: the epochs of each are counted on from those of the one before."""
-
-    listener: Listener
-    fit: int = -1
-
-    def epoch(self, number: int, of: int, steps: int) -> None:
-        """An epoch of a fit begins; with the first of them, the next fit."""
-        self.fit += number == 0
-        self.listener.epoch(self.fit * of + number, (PARTS + 1) * of, steps)
-
-    def step(self, number: int, parts: dict[str, float], accuracy: float, examples: int) -> None:
-        """A step was taken."""
-        self.listener.step(number, parts, accuracy, examples)
-
-    def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
-        """An epoch ended with these scores on dev."""
-        self.listener.scores(number, scores, best)
-
-
 def beside_words(
     empty: Bag,
     examples: Sequence[Examples],
@@ -118,8 +97,8 @@ def beside_words(
     listener: Listener,
 ) -> Beside:
     """The second channel, fitted or as it was kept in the folder by an earlier start of the same run."""
-    config = PRESETS[empty.kind]
-    settings = settings_of_first(examples, corpus, config, repr(empty.config), source_of(empty), kappa, PARTS)
+    told = (repr(empty.config), source_of(empty, corpus.vocabulary), kappa, PARTS)
+    settings = settings_of_first(examples, corpus, PRESETS[empty.kind], *told)
     kept = Beside.load(folder, settings, empty=empty) if folder else None
     if kept is None:
         kept = Beside.fitted(empty, examples, corpus, kappa=kappa, listener=listener)
@@ -138,8 +117,9 @@ def leads_of(model: Bag, examples: Examples) -> Leads:
         ids = batch.ids.masked_fill(batch.ids >= examples.vocabulary_size, UNKNOWN)
         choices, labels = index.for_rows(batch.ids), torch.from_numpy(examples.labels)[batch.rows]
         logits = model(ids, batch.mask)
-        found.clean[batch.rows] = logits - logits.gather(1, labels.unsqueeze(1))
-        found.worst[batch.rows] = worst_case_logits(model, choices.ids, choices.allowed, batch.mask, labels)
+        found.clean[batch.rows] = (logits - logits.gather(1, labels.unsqueeze(1))).float()
+        worst = worst_case_logits(model, choices.ids, choices.allowed, batch.mask, labels)
+        found.worst[batch.rows] = worst.float()
     return found
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from sgbt.lexicon import Vocabulary
 from sgbt.models import Bag, GramBag, LinearBag
 from sgbt.training.config import PRESETS
 from sgbt.training.grams import GramTrainer, fit_codes
@@ -56,7 +60,37 @@ class FirstFit:
         return model
 
 
-def source_of(model: Bag) -> str:
-    """A name for the vectors that a model learns from, for settings; empty where there are none."""
+@dataclass
+class FitsHeard:
+    """Lets several fits be heard as one: the epochs of each are counted on from those of the one before."""
+
+    listener: Listener
+    fits: int
+    fit: int = -1
+    of: int = 0
+
+    def epoch(self, number: int, of: int, steps: int) -> None:
+        """An epoch of a fit begins; with the first of them, the next fit."""
+        self.fit += number == 0
+        self.of = of
+        self.listener.epoch(self.fit * of + number, self.fits * of, steps)
+
+    def step(self, number: int, parts: dict[str, float], accuracy: float, examples: int) -> None:
+        """A step was taken."""
+        self.listener.step(number, parts, accuracy, examples)
+
+    def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
+        """An epoch ended with these scores on dev."""
+        self.listener.scores(self.fit * self.of + number, scores, best)
+
+
+def source_of(model: Bag, vocabulary: Vocabulary) -> str:
+    """A hash of what the vectors that a model learns from say of the vocabulary; empty where there are none."""
     source = getattr(model, "source", None)
-    return "" if source is None else f"{source.name} {len(source)} {source.width}"
+    if source is None:
+        return ""
+    rows = [source.row_of(word) for word in vocabulary.words]
+    known = np.array([row for row in rows if row is not None], dtype=np.int64)
+    whole = hashlib.sha256(np.array([row is not None for row in rows]).tobytes())
+    whole.update(np.ascontiguousarray(source.vectors[known]).tobytes())
+    return whole.hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class Listener(Protocol):
@@ -16,6 +16,22 @@ class Listener(Protocol):
 
     def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
         """An epoch ended with these scores on dev."""
+
+
+@runtime_checkable
+class HearsBeforehand(Protocol):
+    """A listener that also wants to hear of linear models that are fitted before a network (`beforehand`)."""
+
+    def beforehand(self) -> Listener:
+        """Who is told of their epochs and steps."""
+
+
+def beforehand(listener: Listener) -> Listener:
+    """Who hears of linear models that are fitted before a network: nobody, unless the listener says otherwise.
+
+    A listener that counts or times epochs means those of the network.
+    """
+    return listener.beforehand() if isinstance(listener, HearsBeforehand) else Listeners()
 
 
 class Listeners:
@@ -38,3 +54,7 @@ class Listeners:
         """An epoch ended with these scores on dev."""
         for listener in self._heard_by:
             listener.scores(number, scores, best)
+
+    def beforehand(self) -> Listener:
+        """Those of them who want to hear of linear models that are fitted before a network."""
+        return Listeners(*(beforehand(listener) for listener in self._heard_by))

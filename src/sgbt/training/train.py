@@ -33,7 +33,7 @@ from sgbt.training.config import PRESETS, TrainingConfig, preset_for
 from sgbt.training.from_bag import begin_as, check_begins, discard, fitted_bag
 from sgbt.training.grams import GramTrainer, fit_codes
 from sgbt.training.linear import LinearTrainer, bag_objective, bag_vocabulary, fit_features
-from sgbt.training.listener import Listener, Listeners
+from sgbt.training.listener import Listener, Listeners, beforehand
 from sgbt.training.log import RunLog
 from sgbt.training.loop import Trainer
 from sgbt.training.objective import Corpus, Objective, Standard
@@ -231,7 +231,7 @@ def _first_fitted(
 ) -> tuple[Beside | None, LinearBag | None]:
     """The linear model that the network learns beside, or the one that it begins as."""
     classes, vectors = model.config.classes, model.embedding.source
-    asked: dict[str, Any] = {"kappa": objective.kappa, "folder": folder, "listener": listener}
+    asked: dict[str, Any] = {"kappa": objective.kappa, "folder": folder, "listener": beforehand(listener)}
     channel = objective.channel(classes, vectors)
     if channel is not None:
         return beside_words(channel, examples, corpus, **asked), None
