@@ -177,7 +177,7 @@ def test_codes_beyond_the_largest_are_unknown_and_options_are_checked():
     model.adopt(codes=torch.tensor([0, 1, 2, LARGEST]), keys=torch.zeros(0, dtype=torch.int64))
     assert model.codes.tolist() == [0, 1, 2, UNKNOWN]
     endings = ({"ending": -1}, {"ending": 2.5}, {"ending": True}, {"ending": 10**30})
-    more = ({"more_resolutions": (0.0,)}, {"more_resolutions": ("fine",)})
+    more = ({"more_resolutions": (0.0,)}, {"more_resolutions": ("fine",)}, {"more_resolutions": (float("inf"),)})
     for wrong in ({"longest": 5}, {"classes": 1}, {"resolution": 0.0}, {"prior": 0.0}, {"minimum_count": 0}):
         with pytest.raises(ModelError, match="longest from 1 to 4"):
             GramBag(**wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,7 +54,8 @@ class GramBagConfig:
             )
         counts = self.classes >= 2 and self.minimum_count >= 1 and 1 <= self.longest <= LONGEST
         above_zero = (*self.resolutions, self.prior)
-        if not counts or not all(isinstance(each, int | float) and each > 0 for each in above_zero) or self._odd_ending:
+        real = all(isinstance(each, int | float) and 0 < each < math.inf for each in above_zero)
+        if not counts or not real or self._odd_ending:
             raise ModelError(
                 wanted=f"two classes, minimum_count of 1, longest from 1 to {LONGEST}, resolutions and prior above 0, "
                 f"ending a whole number from 0 to {MOST_LAST_WORDS:,}",

@@ -12,6 +12,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TypeVar, cast
 
 import torch
@@ -23,6 +24,8 @@ from sgbt.errors import SgbtError, TrainingError
 
 T = TypeVar("T")
 DEVICES = ("auto", "cpu", "cuda")
+PATIENCE = timedelta(hours=12)
+"""How long processes wait for one another: the first may fit linear models for an hour before the network begins."""
 
 
 def device_named(name: str | torch.device = "auto") -> torch.device:
@@ -96,7 +99,7 @@ def together(device: torch.device) -> Iterator[Processes]:
     if not dist.is_initialized():
         if device.type == "cuda":
             torch.cuda.set_device(device)
-        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
         atexit.register(_part)
     yield Processes(dist.get_rank(), dist.get_world_size(), device)
 
