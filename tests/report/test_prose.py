@@ -46,6 +46,10 @@ def test_what_is_said_of_table_1_on_all_of_imdb() -> None:
     told = f"proves {-100 * proven.difference:.1f} points less than IBP on the TextCNN (p {proven.p_value:.2g})"
     also = f"and is right about as often ({100 * right.difference:+.1f} points, p {right.p_value:.2g})"
     assert f"{told}, {also}" in RESULTS
+    found = pairs_on_all_of_imdb("bilstm", "certified", "ibp")
+    proven, right = found["certified"], found["clean"]
+    told = f"On the BiLSTM it proves {100 * proven.difference:.1f} points more than IBP (p {proven.p_value:.2g})"
+    assert f"{told}, and is right on {-100 * right.difference:.1f} points less" in RESULTS
     found = pairs_on_all_of_imdb("cnn", "sgbt", "gbm")
     held, right = found["pwws"], found["clean"]
     told = f"S-GBT holds {100 * held.difference:.1f} points more than GBM under PWWS (p {held.p_value:.2g})"
