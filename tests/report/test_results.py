@@ -70,6 +70,7 @@ OURS = {
     "LinearBag with places, on all of train": ("imdb-all", "linear", "certified-places"),
     "GramBag of two maps and endings, on all of train": ("imdb-all", "grams", "certified-maps"),
     "TextCNN over words alone, beside a LinearBag with places": ("imdb-two-channel", "cnn", "certified-words"),
+    "BiLSTM over words alone, beside a LinearBag with places": ("imdb-two-channel", "bilstm", "certified-words"),
     "TextCNN over words alone, begun as a LinearBag": ("imdb-alone", "cnn", "certified"),
     "BiLSTM over words alone, begun as a LinearBag": ("imdb-alone", "bilstm", "certified"),
 }
