@@ -7,9 +7,9 @@ would stay below 1e-10 of it.
 A certificate speaks of the function that the weights define in real arithmetic. A model that is deployed in float32
 evaluates it with errors of its own, and the second allowance covers those. It is zero for a model in float64, and for
 the linear models, which add up in float64 whatever their weights are stored in. Of a TextCNN it is proven
-(`proven_gap`). Through the steps of an LSTM errors may grow, and a proof would allow for more than
-any margin; there it is eight times the greatest difference between the margins in float32 and in float64, measured
-on texts of many lengths drawn from the model's whole vocabulary with a fixed seed.
+(`proven_gap`). Through the steps of an LSTM errors may grow, and a proof would allow for more than any margin; there it
+is eight times the greatest difference between the margins in float32 and in float64, measured on texts of many lengths
+drawn from the model's whole vocabulary with a fixed seed.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from typing import TypeVar
 
 import torch
 from torch import nn
@@ -11,10 +12,12 @@ from torch import nn
 from sgbt.data import Split, Tokenizer
 from sgbt.errors import TrainingError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
-from sgbt.models import Bag, BiLSTM, TextCNN
+from sgbt.models import Bag, BiLSTM, GramBag, LinearBag, TextCNN
 from sgbt.training.config import TrainingConfig
 from sgbt.training.linear import bag_vocabulary
 from sgbt.training.steps import Examples
+
+M = TypeVar("M", bound=TextCNN | BiLSTM | LinearBag | GramBag)
 
 
 def adopt_vocabulary(
@@ -47,11 +50,13 @@ def adopt_vocabulary(
     return vocabulary
 
 
-def copied(model: TextCNN | BiLSTM | Bag) -> TextCNN | BiLSTM | Bag:
+def copied(model: M) -> M:
     """A model of its own for every run; the table of vectors behind it, which nobody changes, is shared."""
     source = getattr(model, "source", None) if isinstance(model, Bag) else model.embedding.source
     own = copy.deepcopy(model, {id(source): source})
-    return own.cpu() if isinstance(own, Bag) else own
+    if isinstance(own, Bag):
+        own.cpu()
+    return own
 
 
 def redraw(model: nn.Module, seed: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from sgbt.lexicon import Vocabulary
 from sgbt.models import Bag, GramBag, LinearBag
+from sgbt.training.beginning import copied
 from sgbt.training.config import PRESETS
 from sgbt.training.grams import GramTrainer, fit_codes
 from sgbt.training.ibp import IBP
@@ -39,8 +39,7 @@ class FirstFit:
         self, train: Examples, dev: Examples, listener: Listener, *, folder: Path | None = None, settings: str = ""
     ) -> Bag:
         """A model fitted to `train`, the epoch chosen by `dev`; with a folder, an interrupted fit goes on there."""
-        source = getattr(self.empty, "source", None)
-        model = copy.deepcopy(self.empty, {id(source): source})  # the table of vectors is nobody's own
+        model = copied(self.empty)
         shared = {
             "objective": IBP(kappa=self.kappa, ramp_epochs=0.0),
             "config": PRESETS[model.kind],
