@@ -38,6 +38,8 @@ class Options:
     model: str = "cnn"
     objective: str = "standard"
     dropout: float = 0.5
+    ties: tuple[float, ...] = ()
+    fall: float = 0.0
     epochs: int = 4
     batch_size: int = 8
     checkpoint_seconds: float = 0.0
@@ -50,11 +52,14 @@ class Options:
 
 
 def trained(options: Options, folder: Path | None, listener: object = None) -> Run:
-    model = {"cnn": TextCNN, "bilstm": BiLSTM}[options.model](small.vectors(), dropout=options.dropout)
+    model = {"cnn": TextCNN, "bilstm": BiLSTM}[options.model](
+        small.vectors(), dropout=options.dropout, trainable_embedding=bool(options.ties)
+    )
     config = TrainingConfig(
         epochs=options.epochs,
         batch_size=options.batch_size,
         learning_rate=0.01,
+        fall=options.fall,
         max_length=16,
         rare=1,
         patience=99,
@@ -63,7 +68,7 @@ def trained(options: Options, folder: Path | None, listener: object = None) -> R
     return train(
         model,
         small.dataset(train=options.texts),
-        objective=OBJECTIVES[options.objective](),
+        objective=OBJECTIVES[options.objective](**({"ties": options.ties} if options.ties else {})),
         substitutions=small.TABLE,
         config=config,
         out=folder,

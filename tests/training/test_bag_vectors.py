@@ -17,7 +17,7 @@ from sgbt.errors import TrainingError
 from sgbt.lexicon import Vocabulary
 from sgbt.models import LinearBag, load_classifier
 from sgbt.training import IBP, Certified
-from sgbt.training.bag_ties import Ties
+from sgbt.training.bag_ties import BagTies
 from sgbt.training.bag_vectors import vectors_of_communities
 
 WORST = IBP(kappa=1.0, ramp_epochs=0.0)
@@ -44,10 +44,10 @@ def test_weights_are_what_ties_give_and_a_linear_function_of_vectors() -> None:
     generator = torch.Generator().manual_seed(0)
     vectors = torch.randn(6, 3, generator=generator, dtype=torch.float64)
     levels = torch.tensor([[0, 1, 2, 2, 4, 4]])
-    ties = Ties.of(bag, levels, vectors)
+    ties = BagTies.of(bag, levels, vectors)
     parts = torch.randn(ties.parts, 2, generator=generator, dtype=torch.float64, requires_grad=True)
     found = ties.weights(parts)
-    plain = Ties.of(bag, levels)
+    plain = BagTies.of(bag, levels)
     assert ties.parts == plain.parts + 3
     assert torch.allclose(found, plain.weights(parts[:-3]) + vectors @ parts[-3:])
     (gradient,) = torch.autograd.grad((found**2).sum(), parts)

@@ -22,7 +22,7 @@ from sgbt.models.bag_features import FAMILIES, with_word, word_of
 from sgbt.training import GBM, IBP, PRESETS, SEM, Certified, Standard, train
 from sgbt.training.bag_blocks import margins, pieces
 from sgbt.training.bag_options import PositionOptions, RowSets
-from sgbt.training.bag_ties import Ties
+from sgbt.training.bag_ties import BagTies
 from sgbt.training.config import with_options
 from sgbt.training.linear import bag_objective, bag_vocabulary, fit_features
 from sgbt.training.objective import Corpus
@@ -219,9 +219,9 @@ def test_ties_are_communities_at_every_level():
         size, features = len(model.codes), len(model.weight)
         levels = torch.randint(2, 5, (2, size), generator=generator)
         levels[:, :2] = torch.arange(2)  # padding and unknown are by themselves
-        ties = Ties.of(model, levels)
-        matrix = ties.matrix.to_dense()
-        assert torch.equal(ties.transposed.to_dense(), matrix.T)
+        ties = BagTies.of(model, levels)
+        matrix = ties.ties.matrix.to_dense()
+        assert torch.equal(ties.ties.transposed.to_dense(), matrix.T)
         covariance = matrix @ matrix.T
         assert torch.allclose(covariance.diagonal(), torch.ones(features, dtype=torch.float64))
         word = [*range(size), *word_of(model.keys).tolist()]

@@ -67,13 +67,16 @@ def test_training_leaves_the_global_generator_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "objective", "seconds", "kills"),
-    [("cnn", "sgbt", 0.0, 6), ("bilstm", "ibp", 0.0, 4), ("cnn", "atfl", 1e9, 4)],
+    "options",
+    [
+        Options(model="cnn", objective="sgbt", kills=6),
+        Options(model="bilstm", objective="ibp", kills=4),
+        Options(model="cnn", objective="atfl", checkpoint_seconds=1e9, kills=4),
+        Options(model="cnn", objective="certified", ties=(1.0, 3.0), fall=2.0, kills=4),
+    ],
+    ids=lambda options: f"{options.model}-{options.objective}",
 )
-def test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened(
-    kind: str, objective: str, seconds: float, kills: int, tmp_path: Path
-) -> None:
-    options = Options(model=kind, objective=objective, checkpoint_seconds=seconds, kills=kills)
+def test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened(options: Options, tmp_path: Path) -> None:
     whole = trained(options, tmp_path / "whole")
     in_process("kill", tmp_path / "killed", options)
     assert_same(tmp_path / "whole", tmp_path / "killed")
@@ -199,6 +202,23 @@ def test_without_dev_texts_the_last_epoch_is_kept() -> None:
     assert len([row for row in long.log.rows if "dev" in row]) == 4
     assert long.dev == {}
     assert weights_hash(long.model.model) != weights_hash(short.model.model)
+
+
+def test_the_rate_falls_to_zero_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[float] = []
+    real = torch.optim.Adam.step
+
+    def noted(self: torch.optim.Adam, *given: object) -> object:
+        rates.extend(group["lr"] for group in self.param_groups)
+        return real(self, *given)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", noted)
+    run(fall=2.0)
+    steps = len(rates)
+    assert rates == pytest.approx([small.QUICK.learning_rate * (1 - step / steps) ** 2 for step in range(steps)])
+    rates.clear()
+    run()
+    assert set(rates) == {small.QUICK.learning_rate}
 
 
 def test_gradients_are_clipped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -326,6 +326,8 @@ def test_closeness_without_substitutes_is_zero_with_a_gradient() -> None:
         (Certified, {"beta": -1.0}),
         (Certified, {"drawn_together": -1.0}),
         (Certified, {"normalisation": "other"}),
+        (Certified, {"ties": (30.0, 0.0)}),
+        (Certified, {"ties": (math.inf,)}),
     ],
 )
 def test_options_outside_their_range_are_refused(kind: type[Objective], options: dict) -> None:

@@ -33,9 +33,11 @@ RUNS = [
     Options(dropout=0.5, objective="ascc", epochs=2),
     Options(epochs=2),
     Options(model="cnn", objective="sgbt", dropout=0.0, epochs=2, texts=47),
+    Options(model="cnn", objective="certified", ties=(1.0,), fall=2.0, dropout=0.0, epochs=2, texts=47),
 ]
 """Two plain ones whose last batch (7 of 47 texts) is shared unevenly; one that a single process has begun; one in which
-every process draws its own randomness; one in a folder of another configuration; one that is finished already."""
+every process draws its own randomness; one in a folder of another configuration; one that is finished already; one
+whose words are tied."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,19 @@ def test_two_processes_train_what_one_does(two: Launched, number: int, tmp_path:
     assert_close(tmp_path / "one", two.folder / str(number))
     start = read_log(two.folder / str(number))[0]["parts"]
     assert start["growth"] == pytest.approx((0.1, 0.01)[number])  # counted once
+
+
+def test_two_processes_agree_on_words_that_are_tied(two: Launched, tmp_path: Path) -> None:
+    """Substitutes start at one point, so that rounding decides which of them is the worst: weights are not compared.
+
+    Nor is the part drawn_together, a mean over distinct sets, of which each process has its own.
+    """
+    trained(RUNS[6], tmp_path / "one")
+    first, second = two.answers[6]
+    assert first == second
+    one, other = (read_log(folder) for folder in (tmp_path / "one", two.folder / "6"))
+    for part in ("cross_entropy", "growth", "curvature"):
+        assert one[0]["parts"][part] == pytest.approx(other[0]["parts"][part], abs=1e-5)
 
 
 def test_a_run_begun_by_one_process_is_finished_by_two(two: Launched, tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """certified: the road to the highest certified accuracy, every part switchable.
 
 Interval worst-case training (`IBP`) plus the growth-bound penalties plus substitutes drawn together in a trainable
-embedding. A network can learn beside a linear model, of codes that substitutions hardly touch or of single words
-(`sgbt.training.beside`), or begin as one (`sgbt.training.from_bag`).
+embedding, or tied in it (`sgbt.training.tied_words`). A network can learn beside a linear model, of codes that
+substitutions hardly touch or of single words (`sgbt.training.beside`), or begin as one (`sgbt.training.from_bag`).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,6 +22,7 @@ from sgbt.training.closeness import KINDS, closeness
 from sgbt.training.ibp import IBP
 from sgbt.training.objective import Corpus, Parts, Reference, Step, check_range
 from sgbt.training.penalties import PENALTIES, Normaliser
+from sgbt.training.tied_words import start_in_communities
 from sgbt.training.word_dropout import with_words_dropped
 
 RESOLUTION = GramBagConfig().resolution
@@ -47,6 +49,9 @@ class Certified(IBP):
     """Whether the words learn beside a `LinearBag` of single words that count by their places."""
     from_communities: bool = False
     """Whether every word starts as the mean of its community: boxes are narrow there."""
+    ties: tuple[float, ...] = ()
+    """Resolutions of the communities whose words learn together (`sgbt.training.tied_words`); the whole table is then
+    read, and every word starts as the mean of its community."""
     from_bag: bool = False
     """Whether a LinearBag of words alone is fitted first, and the network begins as that (`sgbt.training.from_bag`)."""
     normalisation: str = "initial"
@@ -62,8 +67,12 @@ class Certified(IBP):
         for option in ("beta", "gamma", "drawn_together"):
             check_range(option, getattr(self, option), 0)
         check_range("word_dropout", self.word_dropout, 0, 1)
-        if isinstance(given := getattr(self, "channel_resolutions"), list):  # noqa: B009 - JSON and TOML have lists
-            object.__setattr__(self, "channel_resolutions", tuple(given))
+        for option in ("channel_resolutions", "ties"):
+            if isinstance(given := getattr(self, option), list):  # JSON and TOML have lists
+                object.__setattr__(self, option, tuple(given))
+        for resolution in self.ties:
+            if not 0 < resolution < math.inf:
+                raise TrainingError(wanted="ties above 0 and finite", got=str(resolution), where="the objective")
         chosen = [option for option in ("from_bag", "code_channel", "bag_channel") if getattr(self, option)]
         if len(chosen) > 1:
             raise TrainingError(
@@ -96,7 +105,9 @@ class Certified(IBP):
 
     def prepare(self, model: Network, corpus: Corpus) -> Network:
         """Let every word start as the mean of its community, where that is asked for."""
-        if self.code_channel or self.from_communities:
+        if self.ties:
+            start_in_communities(model, corpus)
+        elif self.code_channel or self.from_communities:
             assert corpus.table is not None
             codes = community_codes(corpus.vocabulary, corpus.table, corpus.counts, resolution=RESOLUTION)
             weights = np.array([0, 0, *(corpus.counts.get(word, 0) for word in corpus.vocabulary.words)], dtype=float)

@@ -24,6 +24,8 @@ class TrainingConfig:
     max_length: int = 512
     patience: int = 3
     """Epochs without a better dev score before training stops; the best epoch's weights are kept."""
+    fall: float = 0.0
+    """The learning rate falls to zero as (1 - t)^fall, t from 0 to 1 over all epochs; 0: it stays as it is."""
     clip: float = 5.0
     rare: int = 10
     """A word without a vector enters the vocabulary when train has it this often; a rarer one is read as unknown."""
@@ -36,7 +38,7 @@ class TrainingConfig:
         for name in ("learning_rate", "clip"):
             if not getattr(self, name) > 0:
                 raise TrainingError(wanted=f"{name} above 0", got=str(getattr(self, name)))
-        for name in ("weight_decay", "rare", "checkpoint_seconds"):
+        for name in ("weight_decay", "fall", "rare", "checkpoint_seconds"):
             if not getattr(self, name) >= 0:
                 raise TrainingError(wanted=f"{name} of at least 0", got=str(getattr(self, name)))
 

@@ -24,11 +24,11 @@ from torch import Tensor, nn
 from sgbt.data import RaggedIds
 from sgbt.errors import TrainingError
 from sgbt.lexicon import PADDING, UNKNOWN, SubstitutionTable, Vocabulary
-from sgbt.lexicon.codes import community_codes, community_levels
+from sgbt.lexicon.codes import community_codes
 from sgbt.models import AnyModel, LinearBag
 from sgbt.training.bag_blocks import Piece, margins, pieces, positions_of
 from sgbt.training.bag_options import PositionOptions, RowSets, frequent_keys
-from sgbt.training.bag_ties import Ties
+from sgbt.training.bag_ties import BagTies
 from sgbt.training.bag_vectors import vectors_of_communities
 from sgbt.training.certified import Certified
 from sgbt.training.ibp import IBP
@@ -37,6 +37,7 @@ from sgbt.training.loop import Going, Taken, Trainer
 from sgbt.training.loss import Loss
 from sgbt.training.objective import Corpus, Objective, Parts, Standard
 from sgbt.training.steps import Examples, Share, mixed
+from sgbt.training.ties import tied_levels
 
 TEXTS_AT_ONCE = 2500
 
@@ -62,11 +63,14 @@ def bag_objective(objective: Objective) -> Objective:
     if type(objective) is Standard:
         return objective
     if type(objective) is Certified:
-        plain, parts = Certified(), ("beta", "gamma", "drawn_together", "code_channel", "bag_channel", "from_bag")
+        plain, parts = (
+            Certified(),
+            ("beta", "gamma", "drawn_together", "code_channel", "bag_channel", "from_bag", "ties"),
+        )
         odd = [name for name in parts if getattr(objective, name) not in (getattr(plain, name), 0)]
         if odd:
             raise TrainingError(
-                wanted="an objective certified without growth penalties or channels for a linear model",
+                wanted="an objective certified without growth penalties, ties or channels for a linear model",
                 got=f"{odd[0]} = {getattr(objective, odd[0])}",
                 remedy="leave it out: the worst case of a linear model is exact",
             )
@@ -115,7 +119,7 @@ class BagLoss(Loss):
     The model's weight is here what the optimiser moves; `ties` make the weights of features from it.
     """
 
-    def __init__(self, model: LinearBag, objective: Objective, ties: Ties | None) -> None:
+    def __init__(self, model: LinearBag, objective: Objective, ties: BagTies | None) -> None:
         super().__init__(model, objective)
         self.ties = ties
         self.right = 0
@@ -161,7 +165,7 @@ class LinearTrainer(Trainer):
         bag, levels, ties = _bag(self.model), self._levels(), None
         if levels is not None:
             vectors = self._vectors(levels)
-            ties = Ties.of(bag, torch.from_numpy(levels), vectors)
+            ties = BagTies.of(bag, torch.from_numpy(levels), vectors)
             bag.weight = nn.Parameter(bag.weight.new_zeros(ties.parts, bag.config.classes))
             told = levels.tobytes() + (b"" if vectors is None else vectors.numpy().tobytes())
             self.settings = hashlib.sha256(self.settings.encode() + told).hexdigest()
@@ -181,11 +185,7 @@ class LinearTrainer(Trainer):
             return None
         if not bag.config.ties:
             return np.zeros((0, len(corpus.vocabulary)), np.int64) if bag.config.from_vectors else None
-        words = (corpus.vocabulary, corpus.table, corpus.counts)
-        levels = community_levels(*words, resolutions=bag.config.ties)
-        if (levels == np.arange(levels.shape[1])).all():  # a table so small that these leave every word alone
-            levels = community_levels(*words, resolutions=(1.0,))
-        return levels
+        return tied_levels(corpus, bag.config.ties)
 
     def _vectors(self, levels: np.ndarray) -> Tensor | None:
         """What vectors say of words, averaged over the communities of the middle level; None where none take part."""
@@ -221,10 +221,10 @@ class LinearTrainer(Trainer):
         return (self.blocks[place] for place in order[skipped:])
 
     def _step(self, going: Going, step: Any, epoch: int, number: int) -> Taken:
-        done = (epoch * self.steps_per_epoch + number) / (self.config.epochs * self.steps_per_epoch)
-        for group in going.optimiser.param_groups:
-            group["lr"] = self.config.learning_rate * (1 - done) ** 2
         return replace(super()._step(going, step, epoch, number), accuracy=self.loss.right / len(step.labels))
+
+    def _rate(self, done: float) -> float:
+        return self.config.learning_rate * (1 - done) ** (self.config.fall or 2.0)
 
     @torch.no_grad()
     def scores(self) -> dict[str, float]:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from sgbt.errors import TrainingError
 from sgbt.models import Bag, Network
@@ -147,8 +148,11 @@ class Trainer:
     def _step(self, going: Going, step: Step, epoch: int, number: int) -> Taken:
         self.model.train()
         going.optimiser.zero_grad(set_to_none=True)
+        done = (epoch * self.steps_per_epoch + number) / (self.config.epochs * self.steps_per_epoch)
+        for group in going.optimiser.param_groups:
+            group["lr"] = self._rate(done)
         hits: list[Tensor] = []
-        with _watched(self.model, hits):
+        with _watched(self.model, hits), parametrize.cached():  # vectors that are tied are made once a step
             parts = going.stepped(step)
         taken = self._figures(going, step, parts, hits)
         place = f"epoch {epoch + 1}, step {number + 1}"
@@ -161,6 +165,10 @@ class Trainer:
             raise _not_finite(f"a gradient of size {norm} {self._culprit(going.loss, step)}", place)
         going.optimiser.step()
         return taken
+
+    def _rate(self, done: float) -> float:
+        """The learning rate when so much of all steps is done, from 0 to 1."""
+        return self.config.learning_rate * (1 - done) ** self.config.fall
 
     def _figures(self, going: Going, step: Step, parts: Parts, hits: list[Tensor]) -> Taken:
         """The figures of the whole batch, from every process's share of it."""
@@ -205,7 +213,8 @@ class Trainer:
 
     def scores(self) -> dict[str, float]:
         """How dev is told (`sgbt.training.dev_scores`); every epoch without scores is better than the one before."""
-        return dev_scores(self.model, self.objective, self.dev, self.processes)
+        with parametrize.cached():
+            return dev_scores(self.model, self.objective, self.dev, self.processes)
 
     def _save(self, going: Going) -> None:
         folder = self.folder

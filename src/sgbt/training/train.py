@@ -41,6 +41,7 @@ from sgbt.training.parallel import Processes, device_named, together
 from sgbt.training.plot import plot_log
 from sgbt.training.settings import note_of, settings_of
 from sgbt.training.steps import Examples
+from sgbt.training.tied_words import check_ties, tied
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +128,11 @@ def _check(
         bag_objective(objective)
         if processes.size > 1:
             raise TrainingError(wanted="one process for a linear model", got=str(processes.size), remedy="no torchrun")
-    elif isinstance(objective, Certified) and objective.from_bag:
-        check_begins(model)
+    elif isinstance(objective, Certified):
+        if objective.from_bag:
+            check_begins(model)
+        if objective.ties:
+            check_ties(model)
     if seed < 0:
         raise TrainingError(wanted="a seed of at least 0", got=str(seed))
     if model.config.classes != dataset.classes:
@@ -167,7 +171,8 @@ def _train(
     counts = tokens.counts()
     model = copied(model)
     first = objective if isinstance(objective, Certified) and objective.fits_first else None
-    if first and vocabulary is None:  # the words that a linear model reads
+    ties = objective.ties if isinstance(objective, Certified) else ()
+    if (first or ties) and vocabulary is None:  # the words that a linear model reads: all of the table
         vocabulary = bag_vocabulary(counts, substitutions, rare=PRESETS["grams"].rare)
     vocabulary = adopt_vocabulary(model, vocabulary, counts, substitutions, config)
     redraw(model, seed)
@@ -205,7 +210,8 @@ def _train(
         listener=listener,
         processes=processes,
     )
-    log = trainer.run()
+    with contextlib.nullcontext() if isinstance(prepared, Bag) else tied(prepared, corpus, ties):
+        log = trainer.run()
     final: AnyModel = prepared
     if beside is not None:
         assert not isinstance(prepared, Bag)
