@@ -76,6 +76,14 @@ def test_the_slack_covers_rounding_in_float32_many_times_over(kind: str) -> None
         assert SAFETY * measured_gap(classifier, precise) < rounding_slack(classifier)
 
 
+@pytest.mark.parametrize("objective", ["two-channel", "beside-words"])
+def test_beside_a_linear_model_a_textcnn_has_the_allowance_that_is_proven(objective: str) -> None:
+    classifier = trained("cnn", objective, "mean")
+    precise = in_float64(classifier.model)
+    proven = proven_gap(precise.words, longest=classifier.max_length)
+    assert measured_gap(classifier, precise) < proven < rounding_slack(classifier) < proven + 1e-4
+
+
 def test_the_slack_counts_only_the_coordinates_that_a_filter_reads() -> None:
     """A filter that reads one small coordinate of long vectors: rounding cannot be off by more than that coordinate."""
     model = in_float64(trained("cnn", "ibp", "mean").model)
