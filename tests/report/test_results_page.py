@@ -16,7 +16,7 @@ from sgbt.report.paired import comparisons
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-ORDER = ("standard", "gbm", "sgbt", "ascc", "atfl", "sem", "ibp", "certified")
+ORDER = ("standard", "gbm", "sgbt", "ascc", "atfl", "sem", "ibp", "certified", "certified-ties")
 SETS = {
     "counter_fitted": "counter-fitted neighbours",
     "neighbours": "neighbours in GloVe",
@@ -143,6 +143,10 @@ def alone_trials() -> list[str]:
     return trials("cnn-alone", "TextCNN, ") + trials("bilstm-alone", "BiLSTM, ")
 
 
+def tie_trials() -> list[str]:
+    return trials("ties")
+
+
 def gram_trials() -> list[str]:
     lines = []
     for row in rows("trials/grams.jsonl"):
@@ -194,6 +198,7 @@ def rare_substitutes() -> list[str]:
         linear_trials,
         vector_trials,
         alone_trials,
+        tie_trials,
         gram_trials,
         film_trials,
         rare_substitutes,

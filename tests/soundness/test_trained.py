@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
+
 import pytest
 import torch
 from tests.soundness.trained import dataset, sentences, table, trained
@@ -82,6 +85,18 @@ def test_beside_a_linear_model_a_textcnn_has_the_allowance_that_is_proven(object
     precise = in_float64(classifier.model)
     proven = proven_gap(precise.words, longest=classifier.max_length)
     assert measured_gap(classifier, precise) < proven < rounding_slack(classifier) < proven + 1e-4
+
+
+@pytest.mark.parametrize("objective", ["standard", "two-channel"])
+def test_the_slack_covers_rounding_in_half_precision(objective: str) -> None:
+    """What is proven is proven of float32: of other weights it is measured."""
+    classifier = trained("cnn", objective, "mean")
+    half = replace(classifier, model=copy.deepcopy(classifier.model).half())
+    precise = in_float64(half.model)
+    ids = torch.randint(1, len(classifier.vocabulary), (200, 6), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        difference = half.model(ids).double() - precise(ids)
+    assert 0 < float((difference.amax(dim=1) - difference.amin(dim=1)).amax()) < rounding_slack(half)
 
 
 def test_the_slack_counts_only_the_coordinates_that_a_filter_reads() -> None:

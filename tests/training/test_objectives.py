@@ -328,6 +328,9 @@ def test_closeness_without_substitutes_is_zero_with_a_gradient() -> None:
         (Certified, {"normalisation": "other"}),
         (Certified, {"ties": (30.0, 0.0)}),
         (Certified, {"ties": (math.inf,)}),
+        (Certified, {"ties": 30.0}),
+        (Certified, {"ties": ["a"]}),
+        (Certified, {"ties": (True,)}),
     ],
 )
 def test_options_outside_their_range_are_refused(kind: type[Objective], options: dict) -> None:

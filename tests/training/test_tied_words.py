@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +17,16 @@ from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import TrainingError
 from sgbt.lexicon import SubstitutionTable
 from sgbt.models import BiLSTM, TextCNN, load_classifier, weights_hash
-from sgbt.training import Certified, train
+from sgbt.training import SEM, Certified, train
 from sgbt.training.linear import bag_objective
 from sgbt.training.objective import Corpus
 from sgbt.training.steps import steps_of
 from sgbt.training.tied_words import LENGTH, start_in_communities, tied
+from sgbt.training.ties import tied_levels
 
+module = importlib.import_module("sgbt.training.train")
 CORPUS = Corpus(small.VOCABULARY, dict.fromkeys(small.WORDS, 3), small.TABLE)
+LEVELS = tied_levels(CORPUS, (1.0, 3.0))
 PLAIN = {"beta": 0.0, "gamma": 0.0, "drawn_together": 0.0, "ramp_epochs": 0.0, "kappa": 1.0}
 
 
@@ -40,7 +44,7 @@ def ids(*words: str) -> list[int]:
 def test_tied_vectors_begin_where_they_were_and_every_part_has_a_gradient(kind: str) -> None:
     model, text = network(kind), torch.tensor([ids("the", "film", "was", "good")])
     before, vectors = model(text), model.embedding.weight.detach().clone()
-    with tied(model, CORPUS, (1.0, 3.0)):
+    with tied(model, LEVELS):
         assert torch.equal(model(text), before)
         (parts,) = model.embedding.parametrizations.weight.parameters()
         assert len(parts) > len(vectors)
@@ -57,7 +61,7 @@ def test_tied_vectors_begin_where_they_were_and_every_part_has_a_gradient(kind: 
 def test_a_step_on_one_word_moves_its_community_and_nobody_else() -> None:
     model = network("cnn")
     before = model.embedding.weight.detach().clone()
-    with tied(model, CORPUS, (1.0,)):
+    with tied(model, LEVELS[:1]):
         optimiser = torch.optim.SGD(model.embedding.parameters(), lr=0.1)
         model.embedding(torch.tensor([ids("bad")])).sum().backward()
         optimiser.step()
@@ -71,7 +75,7 @@ def test_a_step_on_one_word_moves_its_community_and_nobody_else() -> None:
 def test_the_loss_on_the_worst_case_moves_every_weight_through_the_ties() -> None:
     model, texts = network("cnn"), examples()
     step = next(steps_of(texts, size=24, device=torch.device("cpu"), substitutes=True, epoch=5))
-    with tied(model, CORPUS, (1.0,)):
+    with tied(model, LEVELS[:1]):
         loss = torch.stack([*Certified(ties=(1.0,), **PLAIN).parts(model, step, {}).values()]).sum()
         loss.backward()
         for name, parameter in model.named_parameters():
@@ -104,12 +108,31 @@ def test_a_tied_run_ends_as_a_plain_model_that_is_saved_and_certified(kind: type
     plain = trained.model.model
     assert type(plain.embedding).__name__ == "WordEmbedding"
     assert "embedding.weight" in dict(plain.named_parameters())
+    plain(torch.tensor([[2, 3, 4]])).sum().backward()  # it can be trained on, by anybody
+    assert plain.embedding.weight.grad.shape == plain.embedding.weight.shape
     again = load_classifier(tmp_path / "run")
     assert weights_hash(again.model) == weights_hash(plain)
     proofs = list(certify(again, small.dataset().test))
     assert sum(proof.verdict == "certified" for proof in proofs) > len(proofs) / 2
     run(objective, model=model, out=tmp_path / "run", epochs=6, fall=2.0, weight_decay=1e-4)  # it is finished
     assert weights_hash(load_classifier(tmp_path / "run").model) == weights_hash(plain)
+
+
+def test_a_run_is_not_gone_on_with_over_other_communities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    objective, folder = Certified(ties=(1.0,), **PLAIN), tmp_path / "run"
+    model = TextCNN(small.vectors(), dropout=0.0, trainable_embedding=True)
+    run(objective, model=model, out=folder)
+    real = module.tied_levels
+    monkeypatch.setattr(module, "tied_levels", lambda *given: np.roll(real(*given), 1, axis=1))
+    with pytest.raises(TrainingError, match="another model, dataset, objective, seed or setting"):
+        run(objective, model=model, out=folder)
+
+
+def test_a_model_with_codes_can_be_trained_on_with_tied_words() -> None:
+    encoded = run(SEM(), model=TextCNN(small.vectors(), dropout=0.0, trainable_embedding=True)).model.model
+    assert encoded.embedding.codes is not None
+    again = run(Certified(ties=(1.0,), **PLAIN), model=encoded).model.model
+    assert again.embedding.codes is None
 
 
 def test_the_whole_table_is_read_and_a_word_that_train_lacks_learns_too() -> None:

@@ -6,10 +6,11 @@ would stay below 1e-10 of it.
 
 A certificate speaks of the function that the weights define in real arithmetic. A model that is deployed in float32
 evaluates it with errors of its own, and the second allowance covers those. It is zero for a model in float64, and for
-the linear models, which add up in float64 whatever their weights are stored in. Of a TextCNN, alone or beside a linear
-model, it is proven (`proven_gap`). Through the steps of an LSTM errors may grow, and a proof would allow for more than
-any margin; there it is eight times the greatest difference between the margins in float32 and in float64, measured on
-texts of many lengths drawn from the model's whole vocabulary with a fixed seed.
+the linear models, which add up in float64 whatever their weights are stored in. Of a TextCNN in float32, alone or
+beside a linear model, it is proven (`proven_gap`). Through the steps of an LSTM errors may grow, and a proof would
+allow for more than any margin; there, and in other precisions, it is eight times the greatest difference between the
+margins as deployed and in float64, measured on texts of many lengths drawn from the model's whole vocabulary with a
+fixed seed.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def rounding_slack(classifier: TextClassifier) -> float:
         return slack
     beside = isinstance(precise, TwoChannel) and isinstance(precise.codes, Bag)
     network = precise.words if beside else precise  # a linear channel adds its logits in float64
-    if isinstance(network, TextCNN) and network.embedding.projection is None:
+    single = all(weight.dtype is torch.float32 for weight in classifier.model.parameters())
+    if single and isinstance(network, TextCNN) and network.embedding.projection is None:
         return slack + proven_gap(network, longest=classifier.max_length)
     return slack + SAFETY * measured_gap(classifier, precise)
 
@@ -56,7 +58,8 @@ def proven_gap(model: TextCNN, *, longest: int) -> float:
     Errors pass the activation with its steepest slope and the head with the difference of the two rows; pooling by the
     mean and the head add sums of their own.
     """
-    norm = float(model.embedding(torch.arange(model.embedding.weight.shape[0])).norm(dim=1).amax())
+    ids = torch.arange(model.embedding.weight.shape[0], device=model.embedding.weight.device)
+    norm = float(model.embedding(ids).norm(dim=1).amax())
     features, magnitudes = _feature_magnitudes(model), _window_magnitudes(model)
     errors = []
     for layer, largest in zip(model.convolutions, magnitudes, strict=True):

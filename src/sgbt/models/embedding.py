@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from sgbt.bounds import Interval
 from sgbt.embeddings import EmbeddingTable
@@ -54,6 +55,7 @@ class WordEmbedding(nn.Module):
                 remedy="pass its vocabulary",
             )
         self.weight = nn.Parameter(matrix_of(self.source, vocabulary).to(self.weight), self.weight.requires_grad)
+        self.codes = None  # they were those of other words
         self._box = None
 
     @property
@@ -84,7 +86,7 @@ class WordEmbedding(nn.Module):
         return Interval(box.lower.clamp(max=0), box.upper.clamp(min=0))
 
     def _words_box(self) -> Interval:
-        if self.weight.requires_grad:
+        if self.weight.requires_grad or parametrize.is_parametrized(self):  # made anew at every look, or about to move
             return Interval.hull(self.weight[PADDING + 1 :])
         state = (self.weight.data_ptr(), self.weight._version, self.weight.dtype, self.weight.device)
         if self._box is None or self._box[0] != state:

@@ -70,9 +70,11 @@ class Certified(IBP):
         for option in ("channel_resolutions", "ties"):
             if isinstance(given := getattr(self, option), list):  # JSON and TOML have lists
                 object.__setattr__(self, option, tuple(given))
-        for resolution in self.ties:
-            if not 0 < resolution < math.inf:
-                raise TrainingError(wanted="ties above 0 and finite", got=str(resolution), where="the objective")
+        listed = self.ties if isinstance(self.ties, tuple) else (None,)
+        if not all(type(each) in (int, float) and 0 < each < math.inf for each in listed):
+            raise TrainingError(
+                wanted="ties as a list of numbers above 0, all finite", got=repr(self.ties), where="the objective"
+            )
         chosen = [option for option in ("from_bag", "code_channel", "bag_channel") if getattr(self, option)]
         if len(chosen) > 1:
             raise TrainingError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
@@ -25,10 +26,12 @@ class TrainingConfig:
     patience: int = 3
     """Epochs without a better dev score before training stops; the best epoch's weights are kept."""
     fall: float = 0.0
-    """The learning rate falls to zero as (1 - t)^fall, t from 0 to 1 over all epochs; 0: it stays as it is."""
+    """The learning rate falls to zero as (1 - t)^fall, t from 0 to 1 over all epochs; 0: it stays as it is, but for a
+    LinearBag, whose rate falls by the square then. A GramBag has no rate."""
     clip: float = 5.0
     rare: int = 10
-    """A word without a vector enters the vocabulary when train has it this often; a rarer one is read as unknown."""
+    """A word without a vector enters the vocabulary when train has it this often; a rarer one is read as unknown. A
+    network whose words are tied, or that learns beside a linear model, reads what train has twice, and the table."""
     checkpoint_seconds: float = 60.0
 
     def __post_init__(self) -> None:
@@ -38,7 +41,9 @@ class TrainingConfig:
         for name in ("learning_rate", "clip"):
             if not getattr(self, name) > 0:
                 raise TrainingError(wanted=f"{name} above 0", got=str(getattr(self, name)))
-        for name in ("weight_decay", "fall", "rare", "checkpoint_seconds"):
+        if not 0 <= self.fall < math.inf:
+            raise TrainingError(wanted="fall of at least 0, and finite", got=str(self.fall))
+        for name in ("weight_decay", "rare", "checkpoint_seconds"):
             if not getattr(self, name) >= 0:
                 raise TrainingError(wanted=f"{name} of at least 0", got=str(getattr(self, name)))
 

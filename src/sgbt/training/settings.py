@@ -40,14 +40,20 @@ def settings_of(
     config: TrainingConfig,
     vocabulary: Vocabulary,
     tokenizer: Tokenizer,
+    communities: np.ndarray | None = None,
 ) -> str:
-    """One hash of all that determines the result: a checkpoint is continued only where it agrees."""
+    """One hash of all that determines the result: a checkpoint is continued only where it agrees.
+
+    `communities` are those whose words are tied, where any are: another version of what finds them may find others.
+    """
     note = note_of(dataset, objective, seed, config) | {"dev": {}}
     if tokenizer != Tokenizer():
         note["tokenizer"] = tokenizer.pattern
     note["config"] = {key: value for key, value in note["config"].items() if key != "checkpoint_seconds"}
     del note["dataset"]  # its hash says which one it is, wherever the file lies
     parts = [note, blueprint(model), weights_hash(model), vocabulary.hash, table.hash if table else None]
+    if communities is not None:
+        parts.append(hashlib.sha256(np.ascontiguousarray(communities).tobytes()).hexdigest())
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

@@ -9,8 +9,9 @@ substitutes towards each other. Once trained the vectors are plain ones, and not
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
@@ -20,7 +21,7 @@ from sgbt.lexicon.codes import community_levels
 from sgbt.models import GramBagConfig, Network
 from sgbt.training.bag_vectors import vectors_of_communities
 from sgbt.training.objective import Corpus
-from sgbt.training.ties import Members, Ties, tied_levels
+from sgbt.training.ties import Members, Ties
 
 RESOLUTION = GramBagConfig().resolution
 """Of the communities that words start in, coarser than those that they are tied over: boxes are narrow at first."""
@@ -51,13 +52,12 @@ class TiedVectors(nn.Module):
 
 
 @contextlib.contextmanager
-def tied(model: Network, corpus: Corpus, resolutions: Sequence[float]) -> Iterator[None]:
-    """The model's vectors are tied over communities of these resolutions, and plain again afterwards."""
-    if not resolutions:
+def tied(model: Network, communities: np.ndarray | None) -> Iterator[None]:
+    """The model's vectors are tied over communities [levels, words], and plain again afterwards; None: not tied."""
+    if communities is None:
         yield
         return
-    embedding = model.embedding
-    levels = torch.from_numpy(tied_levels(corpus, resolutions))
+    embedding, levels = model.embedding, torch.from_numpy(communities)
     words = torch.arange(levels.shape[1])
     ties = Ties.of(len(words), [Members(words, level) for level in levels], embedding.weight.dtype)
     start = embedding.weight.detach().clone()
@@ -67,6 +67,7 @@ def tied(model: Network, corpus: Corpus, resolutions: Sequence[float]) -> Iterat
         yield
     finally:
         parametrize.remove_parametrizations(embedding, "weight", leave_parametrized=True)
+        embedding.weight.grad = None  # it was that of the parts
 
 
 def check_ties(model: Network) -> None:

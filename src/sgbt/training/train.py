@@ -42,6 +42,7 @@ from sgbt.training.plot import plot_log
 from sgbt.training.settings import note_of, settings_of
 from sgbt.training.steps import Examples
 from sgbt.training.tied_words import check_ties, tied
+from sgbt.training.ties import tied_levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +82,11 @@ def train(
     given stays as it is. The vocabulary is made from train: words that have a vector or are frequent, and all
     substitutes that have a vector; a model whose embedding was not made of a table of vectors brings its own
     `vocabulary`. A linear model needs no vectors: it reads the words that train has `config.rare` times and all
-    words of the table, and is trained by one process on the CPU. A network beside a linear channel (`Certified`)
-    reads the same words. `tokenizer` says what a word is, in languages other than English; the classifier keeps it.
-    With `out`, the run is written there as it goes, and the same call resumes it after any interruption. Launched with
-    torchrun, each process takes its share of every batch, and the first writes.
+    words of the table, and is trained by one process on the CPU. A network beside a linear channel, or whose words
+    are tied (`Certified`), reads the words that train has twice and all words of the table. `tokenizer` says what a
+    word is, in languages other than English; the classifier keeps it. With `out`, the run is written there as it goes,
+    and the same call resumes it after any interruption. Launched with torchrun, each process takes its share of every
+    batch, and the first writes.
     """
     place = device_named(device)
     folder = Path(out) if out else None
@@ -198,6 +200,7 @@ def _train(
         if bag is not None:
             begin_as(prepared, bag, words=float(examples[0].rows.lengths.mean()))
         prepared = prepared.to(processes.device)
+    communities = tied_levels(corpus, ties) if ties else None
     trainer = kind(
         model=prepared,
         objective=minimised,
@@ -206,11 +209,13 @@ def _train(
         train=examples[0],
         dev=examples[1],
         folder=folder,
-        settings=settings_of(prepared, dataset, objective, substitutions, seed, config, vocabulary, tokenizer),
+        settings=settings_of(
+            prepared, dataset, objective, substitutions, seed, config, vocabulary, tokenizer, communities
+        ),
         listener=listener,
         processes=processes,
     )
-    with contextlib.nullcontext() if isinstance(prepared, Bag) else tied(prepared, corpus, ties):
+    with contextlib.nullcontext() if isinstance(prepared, Bag) else tied(prepared, communities):
         log = trainer.run()
     final: AnyModel = prepared
     if beside is not None:
