@@ -50,6 +50,12 @@ def test_what_is_said_of_table_1_on_all_of_imdb() -> None:
     proven, right = found["certified"], found["clean"]
     told = f"On the BiLSTM it proves {100 * proven.difference:.1f} points more than IBP (p {proven.p_value:.2g})"
     assert f"{told}, and is right on {-100 * right.difference:.1f} points less" in RESULTS
+    found = pairs_on_all_of_imdb("cnn", "certified-ties", "ibp")
+    proven, held, right = (found[name] for name in ("certified", "pwws", "clean"))
+    told = f"proves {100 * proven.difference:.1f} points more than IBP (p {proven.p_value:.2g}), holds"
+    more = f"{100 * held.difference:.1f} points more under PWWS (p {held.p_value:.2g})"
+    assert f"{told} {more} and is right on {100 * right.difference:.1f} points more" in RESULTS
+    assert all(each.difference > 0 for each in found.values())  # on every count
     found = pairs_on_all_of_imdb("cnn", "sgbt", "gbm")
     held, right = found["pwws"], found["clean"]
     told = f"S-GBT holds {100 * held.difference:.1f} points more than GBM under PWWS (p {held.p_value:.2g})"
@@ -72,6 +78,25 @@ def test_what_is_said_of_networks_beside_a_linear_bag() -> None:
     assert f"Dev had promised more of the TextCNN: {100 * best:.1f} % certified in the best of three epochs" in RESULTS
     tried = {row["trial"]: row for row in rows("trials/scripts.jsonl") if row["trial"].startswith("beside words")}
     assert [f"{100 * row['certified']:.1f}" for row in tried.values()] == ["80.8", "80.8", "80.6", "80.9"]
+
+
+def test_what_is_said_of_tied_words() -> None:
+    tied, untied = (a_method("table1-imdb", "imdb", "cnn", label) for label in ("certified-ties", "certified"))
+    told = f"has {shown(tied, 'clean')} clean and {shown(tied, 'certified')} certified on test"
+    assert f"{told}, where training from vectors without ties had {shown(untied, 'certified')}" in RESULTS
+    tried: dict[str, float] = {}
+    for row in rows("trials/scripts.jsonl"):
+        if row["trial"].startswith("tied words, "):
+            name = row["trial"].removeprefix("tied words, ")
+            tried[name] = max(tried.get(name, 0.0), 100 * row["certified"])
+    base, read, both = (tried[name] for name in ("base as recipes", "full vocab", "full vocab ties"))
+    told = f"{base:.1f} % certified with the base of the recipes, {read:.1f} % when the whole table was read"
+    assert f"{told}, and {both:.1f} % when its vectors were tied as well" in RESULTS
+    stopped = [share for name, share in tried.items() if name.startswith("all, 1000 words")]
+    assert f"the best had {max(stopped):.1f} %" in RESULTS
+    beside, bag = tried["beside a bag; stopped"], rows("trials/scripts.jsonl")
+    (alone,) = [100 * row["certified"] for row in bag if row["trial"] == "beside words, the bag itself"]
+    assert f"had {beside:.1f} % of dev in the better of two epochs, the LinearBag alone {alone:.1f} %" in RESULTS
 
 
 def test_what_places_are_said_to_gain() -> None:
