@@ -61,6 +61,11 @@ def test_what_is_said_of_table_1_on_all_of_imdb() -> None:
     told = f"S-GBT holds {100 * held.difference:.1f} points more than GBM under PWWS (p {held.p_value:.2g})"
     assert f"{told} and is right on {-100 * right.difference:.1f} points less" in RESULTS
 
+    slow = a_method("table1-imdb", "imdb", "bilstm", "atfl")
+    assert f"ATFL on a BiLSTM here either ({shown(slow, 'clean')} clean)" in RESULTS
+    undone = [a_method("table1-imdb", "imdb", model, "ascc").value("robust", "pwws") for model in ("cnn", "bilstm")]
+    assert all(share < 0.2 for share in undone)
+
 
 def test_what_is_said_of_networks_beside_a_linear_bag() -> None:
     bag = a_method("imdb-linear", "imdb", "linear", "certified-words-places")
