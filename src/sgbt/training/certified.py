@@ -17,15 +17,13 @@ import torch
 from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import TrainingError
 from sgbt.lexicon.codes import code_matrix, community_codes
-from sgbt.models import Bag, GramBag, GramBagConfig, LinearBag, Network
+from sgbt.models import Bag, GramBag, LinearBag, Network
 from sgbt.training.closeness import KINDS, closeness
 from sgbt.training.ibp import IBP
 from sgbt.training.objective import Corpus, Parts, Reference, Step, check_range
 from sgbt.training.penalties import PENALTIES, Normaliser
-from sgbt.training.tied_words import start_in_communities
+from sgbt.training.tied_words import RESOLUTION, start_in_communities
 from sgbt.training.word_dropout import with_words_dropped
-
-RESOLUTION = GramBagConfig().resolution
 
 
 @dataclass(frozen=True)

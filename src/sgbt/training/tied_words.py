@@ -95,8 +95,8 @@ def start_in_communities(model: Network, corpus: Corpus) -> None:
     words, and so do unknown words.
     """
     assert corpus.table is not None, "without substitutes there are no communities"
-    embedding, words = model.embedding, (corpus.vocabulary, corpus.counts)
+    embedding, vocabulary, counts = model.embedding, corpus.vocabulary, corpus.counts
     assert embedding.source is not None, "check_ties refuses what has no vectors"
-    (communities,) = community_levels(words[0], corpus.table, words[1], resolutions=(RESOLUTION,))
-    means = vectors_of_communities(words[0], embedding.source, words[1], communities)
+    (communities,) = community_levels(vocabulary, corpus.table, counts, resolutions=(RESOLUTION,))
+    means = vectors_of_communities(vocabulary, embedding.source, counts, communities)
     embedding.weight.copy_(LENGTH * means)
