@@ -105,6 +105,29 @@ def test_what_stands_beside_reaches_the_loss_and_the_scores() -> None:
     assert losses[30.0] == pytest.approx(30.0, abs=3.0)
 
 
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_apart_the_network_learns_as_by_itself_and_dev_sees_the_sum(channel: str, tmp_path: Path) -> None:
+    def asked(folder: str, **options: object) -> Run:
+        return train(
+            TextCNN(small.vectors(), trainable_embedding=True),
+            small.dataset(),
+            objective=Certified(ramp_epochs=0.0, ties=(1.0,), **options),
+            substitutions=small.TABLE,
+            config=replace(small.QUICK, epochs=1),
+            out=tmp_path / folder,
+        )
+
+    alone, apart = asked("alone"), asked("apart", apart=True, **CHANNELS[channel])
+    told = asked("told", **CHANNELS[channel])
+    assert isinstance(apart.model.model, TwoChannel)
+    assert isinstance(told.model.model, TwoChannel)
+    assert weights_hash(apart.model.model.words) == weights_hash(alone.model.model)
+    assert weights_hash(apart.model.model.words) != weights_hash(told.model.model.words)
+    assert weights_hash(apart.model.model.codes) == weights_hash(told.model.model.codes)
+    proofs = list(certify(apart.model, small.dataset().dev, tiers=["ibp"]))
+    assert apart.dev["certified"] == pytest.approx(sum(proof.verdict == "certified" for proof in proofs) / len(proofs))
+
+
 def test_leads_go_from_the_text_itself_to_its_worst_case() -> None:
     leads = Leads(torch.tensor([[0.0, -2.0]]), torch.tensor([[0.0, torch.inf]]))
     assert leads.at(0.0).tolist() == [[0.0, -2.0]]
@@ -116,7 +139,9 @@ def test_leads_go_from_the_text_itself_to_its_worst_case() -> None:
 def test_a_train_text_is_told_by_a_channel_that_has_not_seen_it(channel: str) -> None:
     """Labels drawn at random cannot be told beforehand, though a channel that saw them would tell most."""
     texts = examples(200)
-    found = Beside.fitted(empty(channel), [texts, examples(10)], corpus(), kappa=1.0, listener=Listeners())
+    asked = {"kappa": 1.0, "apart": False, "listener": Listeners()}
+    found = Beside.fitted(empty(channel), [texts, examples(10)], corpus(), **asked)
+    assert found.leads[0] is not None
     labels = torch.from_numpy(texts.labels)
     unseen = (found.leads[0].clean.gather(1, 1 - labels.unsqueeze(1)) < 0).float().mean()
     seen = (leads_of(found.channel, texts).clean.gather(1, 1 - labels.unsqueeze(1)) < 0).float().mean()
@@ -125,8 +150,9 @@ def test_a_train_text_is_told_by_a_channel_that_has_not_seen_it(channel: str) ->
     assert bool((found.leads[0].worst >= found.leads[0].clean - 1e-4).all())
 
 
+@pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("channel", ["grams", "words"])
-def test_the_fits_are_heard_as_one_run(channel: str) -> None:
+def test_the_fits_are_heard_as_one_run(channel: str, apart: bool) -> None:
     begun: list[tuple[int, int]] = []
 
     class Heard(Listeners):
@@ -134,10 +160,10 @@ def test_the_fits_are_heard_as_one_run(channel: str) -> None:
             begun.append((number, of))
 
     model = empty(channel)
-    Beside.fitted(model, [examples(), examples(9)], corpus(), kappa=1.0, listener=Heard())
+    Beside.fitted(model, [examples(), examples(9)], corpus(), kappa=1.0, apart=apart, listener=Heard())
     numbers, limits = zip(*begun, strict=True)
     assert list(numbers) == sorted(set(numbers))
-    assert set(limits) == {(module.PARTS + 1) * PRESETS[model.kind].epochs}
+    assert set(limits) == {(1 if apart else module.PARTS + 1) * PRESETS[model.kind].epochs}
 
 
 @pytest.mark.parametrize("options", [CHANNELS["grams"], CHANNELS["words"], {"from_bag": True}], ids=str)
@@ -178,14 +204,15 @@ def test_who_counts_epochs_hears_of_the_network_alone(options: dict[str, object]
     assert len(heard["before"]) > len(network)
 
 
+@pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_what_was_fitted_is_kept_for_the_same_run_only(
-    channel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    channel: str, apart: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts, dev = examples(), examples(9)
 
-    def asked(kappa: float = 1.0, channel: str = channel, seed: int = 0) -> Beside:
-        told = {"kappa": kappa, "folder": tmp_path, "listener": Listeners()}
+    def asked(kappa: float = 1.0, channel: str = channel, seed: int = 0, apart: bool = apart) -> Beside:
+        told = {"kappa": kappa, "apart": apart, "folder": tmp_path, "listener": Listeners()}
         return beside_words(empty(channel, seed), [texts, dev], corpus(), **told)
 
     first = asked()
@@ -194,6 +221,8 @@ def test_what_was_fitted_is_kept_for_the_same_run_only(
         kept = asked()
         with pytest.raises(TypeError):
             asked(kappa=0.5)
+        with pytest.raises(TypeError):
+            asked(apart=not apart)
         if channel == "words":
             with pytest.raises(TypeError):
                 asked(seed=1)
@@ -201,7 +230,8 @@ def test_what_was_fitted_is_kept_for_the_same_run_only(
             with pytest.raises(TypeError):
                 asked(channel=other)
     assert weights_hash(kept.channel) == weights_hash(first.channel)
-    for one, other in zip(first.leads, kept.leads, strict=True):
+    assert (first.leads[0] is None) == (kept.leads[0] is None) == apart
+    for one, other in zip(first.leads[apart:], kept.leads[apart:], strict=True):
         assert torch.equal(one.clean, other.clean)
         assert torch.equal(one.worst, other.worst)
     (tmp_path / module.FILE).write_bytes(b"damaged")
@@ -215,6 +245,8 @@ def test_what_was_fitted_is_kept_for_the_same_run_only(
         ({"bag_channel": True, "code_channel": True}, "got code_channel and bag_channel"),
         ({"bag_channel": True, "channel_ending": 5}, "wanted code_channel with"),
         ({"channel_resolutions": (0.3,)}, "wanted code_channel with"),
+        ({"apart": True}, "wanted code_channel or bag_channel with apart"),
+        ({"apart": True, "from_bag": True}, "wanted code_channel or bag_channel with apart"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, object], told: str) -> None:

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from sgbt.models import Bag, BiLSTM, TextCNN
 
 FIRST = {
-    "code_channel": "first a GramBag is fitted, to parts of train and to all of it; then the words learn beside it",
-    "bag_channel": "first a LinearBag is fitted, to parts of train and to all of it; then the network learns beside it",
+    "code_channel": "first a GramBag is fitted; then the network learns beside it",
+    "bag_channel": "first a LinearBag is fitted; then the network learns beside it",
+    "apart": "it learns apart from what stands beside it, and their logits are added",
     "from_bag": "first a LinearBag of words alone is fitted; then the network begins as that",
 }
-"""What is told of an option of the objective that fits a linear model before the network."""
+"""What is told of options of the objective that have to do with a linear model fitted before the network."""
 
 
 def train_(

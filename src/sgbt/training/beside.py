@@ -5,6 +5,10 @@ train texts before a network has learned anything from them, and leave it nothin
 what it says of a train text is asked of a model that has not seen it: train is cut into parts, and each part is told by
 a model fitted to the others. What is said of dev and of every other text comes from the one fitted to the whole of
 train, which becomes the second channel.
+
+Or the two are trained apart: the network learns as though nothing stood beside it, and only the choice of its epoch
+sees their sum. Then each has to know the whole task, and where they are wrong on different texts the sum is right more
+often than either.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from sgbt.training.settings import settings_of_first
 from sgbt.training.steps import Examples
 
 FILE = "beside.safetensors"
+SPLITS = ("train", "dev")
 PARTS = 4
 """Parts of train, each told by a model fitted to the others."""
 WORDS_AT_ONCE = 1 << 15
@@ -37,17 +42,22 @@ WORDS_AT_ONCE = 1 << 15
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The second channel, and what it says of the texts of train and dev."""
+    """The second channel, and what it says of the texts of train, where that is to be learned beside, and of dev."""
 
     channel: Bag
-    leads: tuple[Leads, Leads]
+    leads: tuple[Leads | None, Leads]
 
     @staticmethod
-    def fitted(empty: Bag, examples: Sequence[Examples], corpus: Corpus, *, kappa: float, listener: Listener) -> Beside:
+    def fitted(
+        empty: Bag, examples: Sequence[Examples], corpus: Corpus, *, kappa: float, apart: bool, listener: Listener
+    ) -> Beside:
         """From the examples of train and dev. `kappa` is the share of the loss that is on the worst case."""
         train, dev = examples
-        classes, told_of = empty.config.classes, FitsHeard(listener, fits=PARTS + 1)
         fit = FirstFit.of(empty, corpus, kappa)
+        if apart:
+            whole = fit(train, dev, listener)
+            return Beside(whole, (None, leads_of(whole, dev)))
+        classes, told_of = empty.config.classes, FitsHeard(listener, fits=PARTS + 1)
         part = np.random.default_rng(0).permutation(len(train)) % PARTS
         told = Leads(*(torch.zeros(len(train), classes) for _ in range(2)))
         for number in range(PARTS):
@@ -64,8 +74,9 @@ class Beside:
     def save(self, folder: Path, settings: str) -> None:
         """Keep it beside the checkpoint, so that a run that was killed need not fit it again."""
         tensors = {f"channel/{name}": value.contiguous() for name, value in self.channel.state_dict().items()}
-        for split, leads in zip(("train", "dev"), self.leads, strict=True):
-            tensors |= {f"{split}/clean": leads.clean, f"{split}/worst": leads.worst}
+        for split, leads in zip(SPLITS, self.leads, strict=True):
+            if leads is not None:
+                tensors |= {f"{split}/clean": leads.clean, f"{split}/worst": leads.worst}
         with atomic_write(folder / FILE) as stream:
             stream.write(safetensors.torch.save(tensors, metadata={"settings": settings}))
 
@@ -83,8 +94,11 @@ class Beside:
         channel = type(empty)(empty.config)  # type: ignore[arg-type]
         channel.adopt(codes=state["codes"], keys=state["keys"])
         channel.load_state_dict(state)
-        train, dev = (Leads(tensors[f"{split}/clean"], tensors[f"{split}/worst"]) for split in ("train", "dev"))
-        return Beside(channel, (train, dev))
+        train, dev = (
+            Leads(tensors[f"{split}/clean"], tensors[f"{split}/worst"]) if f"{split}/clean" in tensors else None
+            for split in SPLITS
+        )
+        return Beside(channel, (train, dev)) if dev is not None else None
 
 
 def beside_words(
@@ -93,15 +107,16 @@ def beside_words(
     corpus: Corpus,
     *,
     kappa: float,
+    apart: bool,
     folder: Path | None,
     listener: Listener,
 ) -> Beside:
     """The second channel, fitted or as it was kept in the folder by an earlier start of the same run."""
-    told = (repr(empty.config), source_of(empty, corpus.vocabulary), kappa, PARTS)
+    told = (repr(empty.config), source_of(empty, corpus.vocabulary), kappa, 1 if apart else PARTS)
     settings = settings_of_first(examples, corpus, PRESETS[empty.kind], *told)
     kept = Beside.load(folder, settings, empty=empty) if folder else None
     if kept is None:
-        kept = Beside.fitted(empty, examples, corpus, kappa=kappa, listener=listener)
+        kept = Beside.fitted(empty, examples, corpus, kappa=kappa, apart=apart, listener=listener)
         if folder:
             kept.save(folder, settings)
     return kept

@@ -45,6 +45,8 @@ class Certified(IBP):
     """Its option `more_resolutions`."""
     bag_channel: bool = False
     """Whether the words learn beside a `LinearBag` of single words that count by their places."""
+    apart: bool = False
+    """Whether the network learns as though no channel stood beside it; their logits are added all the same."""
     from_communities: bool = False
     """Whether every word starts as the mean of its community: boxes are narrow there."""
     ties: tuple[float, ...] = ()
@@ -84,6 +86,10 @@ class Certified(IBP):
                 got="none",
                 where="the objective",
                 remedy="set code_channel",
+            )
+        if self.apart and not (self.code_channel or self.bag_channel):
+            raise TrainingError(
+                wanted="code_channel or bag_channel with apart", got="neither", where="the objective", remedy="set one"
             )
         self.channel(2, None)  # building it checks the options
 

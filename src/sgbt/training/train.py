@@ -245,7 +245,7 @@ def _first_fitted(
     asked: dict[str, Any] = {"kappa": objective.kappa, "folder": folder, "listener": beforehand(listener)}
     channel = objective.channel(classes, vectors)
     if channel is not None:
-        return beside_words(channel, examples, corpus, **asked), None
+        return beside_words(channel, examples, corpus, apart=objective.apart, **asked), None
     return None, fitted_bag(examples, corpus, classes=classes, vectors=vectors, **asked)
 
 
