@@ -22,22 +22,19 @@ BASE: dict[str, Any] = {
     "pooling": "max",
     "kernel_sizes": (3,),
     "filters": 100,
-    "learning_rate": 2e-3,
+    "learning_rate": 1e-3,
     "max_length": 1000,
     "epochs": 4,
 }
+SHORT: dict[str, Any] = {"max_length": 400, "epochs": 3}
 TRIALS: dict[str, dict[str, Any]] = {
-    "alone": {},
-    "alone, rate 1e-3": {"learning_rate": 1e-3},
-    "alone, rate 1e-3, 400 words, 3 epochs": {"learning_rate": 1e-3, "max_length": 400, "epochs": 3},
-    "alone, rate 1e-3, 64 filters of 1, 2 and 3": {"learning_rate": 1e-3, "filters": 64, "kernel_sizes": (1, 2, 3)},
     "apart": {"bag_channel": True, "apart": True},
-    "beside, rate 1e-3, 400 words, 3 epochs": {
-        "learning_rate": 1e-3,
-        "max_length": 400,
-        "epochs": 3,
-        "bag_channel": True,
-    },
+    "alone": {},
+    "alone, rate 2e-3": {"learning_rate": 2e-3},
+    "alone, 64 filters of 1, 2 and 3": {"filters": 64, "kernel_sizes": (1, 2, 3)},
+    "400 words, 3 epochs, alone": SHORT,
+    "400 words, 3 epochs, apart": {**SHORT, "bag_channel": True, "apart": True},
+    "400 words, 3 epochs, beside": {**SHORT, "bag_channel": True},
 }
 """What differs from `BASE`."""
 
