@@ -12,7 +12,7 @@ from tests.report.pages import page, prose, rows
 from tests.report.test_results_page import methods, on_one_curve, shown
 
 from sgbt.evaluate import Paired, read_records
-from sgbt.report.methods import by_model
+from sgbt.report.methods import MethodRuns, by_model, methods_of
 from sgbt.report.paired import comparisons
 from sgbt.report.picture import picture
 
@@ -83,6 +83,31 @@ def test_what_is_said_of_networks_beside_a_linear_bag() -> None:
     assert f"Dev had promised more of the TextCNN: {100 * best:.1f} % certified in the best of three epochs" in RESULTS
     tried = {row["trial"]: row for row in rows("trials/scripts.jsonl") if row["trial"].startswith("beside words")}
     assert [f"{100 * row['certified']:.1f}" for row in tried.values()] == ["80.8", "80.8", "80.6", "80.9"]
+
+
+def test_what_is_said_of_networks_apart_from_a_linear_bag() -> None:
+    bag = a_method("imdb-linear", "imdb", "linear", "certified-words-places")
+    whole = a_method("imdb-all", "imdb", "linear", "certified-words-places")
+
+    def against(model: str, other: MethodRuns) -> dict[str, Paired]:
+        network = a_method("imdb-alone", "imdb", model, "certified-apart")
+        return {each.metric: each.result for each in comparisons([network, other], (network.label, other.label))}
+
+    cnn, lstm, all_of_train = against("cnn", bag), against("bilstm", bag), against("cnn", whole)
+    proven, right = cnn["certified"], cnn["clean"]
+    told = f"certify {100 * proven.difference:.2f} points more than the LinearBag with places (p {proven.p_value:.2g})"
+    assert f"{told}, and are right on {100 * right.difference:.2f} points more" in RESULTS
+    assert f"had all of train they certify {100 * all_of_train['certified'].difference:.2f} points more" in RESULTS
+    together = a_method("imdb-alone", "imdb", "cnn", "certified-apart")
+    assert f"a TextCNN and a LinearBag together certify {shown(together, 'certified')} %, more than either" in RESULTS
+    alone = a_method("imdb-alone", "imdb", "cnn", "certified-ties")
+    assert together.value("certified") > max(bag.value("certified"), alone.value("certified"))
+    assert lstm
+    tried = read_records(ROOT / "results" / "trials" / "bilstm-ties.jsonl")
+    rates = {each.label: shown(each, "certified") for each in methods_of(tried)}
+    assert f"{rates['rate-2e-3']} % certified at 2e-3, {rates['rate-1e-3']} % at 1e-3" in RESULTS
+    added = [row for row in rows("trials/scripts.jsonl") if "added to a GramBag" in row["trial"]]
+    assert max(added, key=lambda row: row["certified"])["options"]["weight"] == 0
 
 
 def test_what_is_said_of_tied_words() -> None:

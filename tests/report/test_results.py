@@ -13,7 +13,7 @@ from sgbt.report.build import report_of_folder
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in (ROOT / "results").glob("*/records.jsonl"))
-OTHER_ROWS = {"grams", "linear-films", "linear-frequent", "bilstm-stopped", "scripts"}
+OTHER_ROWS = {"grams", "linear-films", "network-films", "linear-frequent", "bilstm-stopped", "scripts"}
 """Trials of scripts in benchmarks/ and of others, and one that was stopped: rows, but no run records."""
 TRIALS = sorted(path for path in (ROOT / "results" / "trials").glob("*.jsonl") if path.stem not in OTHER_ROWS)
 RECORDS = [*(folder / "records.jsonl" for folder in FOLDERS), *TRIALS]
@@ -73,6 +73,9 @@ OURS = {
     "BiLSTM over words alone, beside a LinearBag with places": ("imdb-two-channel", "bilstm", "certified-words"),
     "TextCNN over words alone, begun as a LinearBag": ("imdb-alone", "cnn", "certified"),
     "BiLSTM over words alone, begun as a LinearBag": ("imdb-alone", "bilstm", "certified"),
+    "TextCNN over words alone, from tied vectors": ("imdb-alone", "cnn", "certified-ties"),
+    "TextCNN from tied vectors and a LinearBag with places, trained apart": ("imdb-alone", "cnn", "certified-apart"),
+    "BiLSTM from tied vectors and a LinearBag with places, trained apart": ("imdb-alone", "bilstm", "certified-apart"),
 }
 
 

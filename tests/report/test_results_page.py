@@ -169,6 +169,18 @@ def film_trials() -> list[str]:
     return lines
 
 
+def network_film_trials() -> list[str]:
+    """The LinearBag that stands beside them on the first fold, and every network there."""
+    fold = "imdb, fold 1 of 5"
+    bag = [row for row in rows("trials/linear-films.jsonl") if (row["trial"], row["fold"]) == ("words, places", fold)]
+    networks = rows("trials/network-films.jsonl")
+    assert {row["fold"] for row in networks} == {fold}
+    return [
+        f"| {name} | {percent(row['right'] / row['texts'])} | {percent(row['proven'] / row['texts'])} |"
+        for name, row in [("the LinearBag", *bag), *((f"TextCNN, {row['trial']}", row) for row in networks)]
+    ]
+
+
 def rare_substitutes() -> list[str]:
     """One line for every list: who is on it, what it can do to dev, and what is certified with and without ties."""
     found: dict[int, dict[str, dict[str, Any]]] = {}
@@ -201,6 +213,7 @@ def rare_substitutes() -> list[str]:
         tie_trials,
         gram_trials,
         film_trials,
+        network_film_trials,
         rare_substitutes,
         substitution_sets,
     ],
