@@ -47,6 +47,8 @@ class Certified(IBP):
     """Whether the words learn beside a `LinearBag` of single words that count by their places."""
     apart: bool = False
     """Whether the network learns as though no channel stood beside it; their logits are added all the same."""
+    weighed: bool = False
+    """Whether those logits are added by the weight that serves dev best (`sgbt.training.weighing`)."""
     from_communities: bool = False
     """Whether every word starts as the mean of its community: boxes are narrow there."""
     ties: tuple[float, ...] = ()
@@ -90,6 +92,13 @@ class Certified(IBP):
         if self.apart and not (self.code_channel or self.bag_channel):
             raise TrainingError(
                 wanted="code_channel or bag_channel with apart", got="neither", where="the objective", remedy="set one"
+            )
+        if self.weighed and not self.apart:
+            raise TrainingError(
+                wanted="apart with weighed",
+                got="a network that learns what its channel leaves, which has its weight already",
+                where="the objective",
+                remedy="set apart, or leave weighed out",
             )
         self.channel(2, None)  # building it checks the options
 

@@ -43,6 +43,7 @@ from sgbt.training.settings import note_of, settings_of
 from sgbt.training.steps import Examples
 from sgbt.training.tied_words import check_ties, tied
 from sgbt.training.ties import tied_levels
+from sgbt.training.weighing import weigh
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,6 +221,10 @@ def _train(
     final: AnyModel = prepared
     if beside is not None:
         assert not isinstance(prepared, Bag)
+        if first is not None and first.weighed:
+            weight = weigh(prepared, examples[1], processes.device)
+            log.add(epoch=config.epochs, step=0, dev=trainer.scores(), best=True, weight=weight)
+            log.flush()
         final = TwoChannel(prepared, beside.channel.to(processes.device))
     classifier = TextClassifier(
         final.eval(), vocabulary, dataset.label_names, substitutions, config.max_length, tokenizer

@@ -1,0 +1,93 @@
+"""The weight of a network beside a channel that it was trained apart from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from tests import small
+from torch import Tensor
+
+from sgbt.certify import certify
+from sgbt.errors import TrainingError
+from sgbt.models import TextCNN, TwoChannel
+from sgbt.training import Certified, Run, train
+from sgbt.training.weighing import LARGEST, best_weight
+
+
+def leads(texts: int, classes: int, seed: int, right: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Random worst-case logits, zero at the label, with the labels; those of the network are lower by `right`."""
+    drawn = torch.Generator().manual_seed(seed)
+    labels = torch.randint(classes, (texts,), generator=drawn)
+    own, beside = (torch.randn(texts, classes, generator=drawn) for _ in range(2))
+    zeroed = [each.scatter(1, labels.unsqueeze(1), 0.0) for each in (own - right, beside - 0.5)]
+    return zeroed[0], zeroed[1], labels
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_other_weight_has_less_loss(classes: int, seed: int) -> None:
+    own, beside, labels = leads(80, classes, seed, right=0.4)
+    found = best_weight(own, beside, labels)
+
+    def loss(weight: float) -> float:
+        return float(F.cross_entropy(beside.double() + weight * own.double(), labels))
+
+    assert 0 < found < LARGEST
+    assert loss(found) <= min(loss(LARGEST * step / 1000) for step in range(1001)) + 1e-9
+
+
+def test_a_network_that_is_wrong_has_no_weight_and_one_that_is_always_right_the_largest() -> None:
+    own, beside, labels = leads(80, 2, 0, right=-3.0)
+    assert best_weight(own, beside, labels) == 0.0
+    assert best_weight(-own.abs(), beside, labels) == LARGEST
+
+
+def test_texts_without_a_finite_bound_are_left_out() -> None:
+    own, beside, labels = leads(40, 2, 1, right=0.4)
+    odd = torch.tensor([[torch.inf, 0.0]])
+    more = best_weight(torch.cat([own, own[:1]]), torch.cat([beside, odd]), torch.cat([labels, torch.tensor([1])]))
+    assert more == pytest.approx(best_weight(own, beside, labels))
+    assert best_weight(own[:1], odd, torch.tensor([1])) == 1.0
+    assert best_weight(own[:0], beside[:0], labels[:0]) == 1.0
+
+
+def asked(folder: Path, **options: object) -> Run:
+    return train(
+        TextCNN(small.vectors(), trainable_embedding=True),
+        small.dataset(),
+        objective=Certified(ramp_epochs=0.0, ties=(1.0,), bag_channel=True, apart=True, **options),
+        substitutions=small.TABLE,
+        config=replace(small.QUICK, epochs=1),
+        out=folder,
+    )
+
+
+def test_the_head_is_scaled_and_dev_is_told_of_the_weighed_sum(tmp_path: Path) -> None:
+    plain, weighed = asked(tmp_path / "plain"), asked(tmp_path / "weighed", weighed=True)
+    weight = weighed.log.rows[-1]["weight"]
+    assert weight != 1.0
+    one, other = plain.model.model, weighed.model.model
+    assert isinstance(one, TwoChannel)
+    assert isinstance(other, TwoChannel)
+    for name, value in one.words.named_parameters():
+        scale = weight if name.startswith("head.") else 1.0
+        assert torch.allclose(scale * value, other.words.get_parameter(name))
+    proofs = list(certify(weighed.model, small.dataset().dev, tiers=["ibp"]))
+    share = sum(proof.verdict == "certified" for proof in proofs) / len(proofs)
+    assert weighed.dev["certified"] == pytest.approx(share)
+
+
+def test_a_run_that_is_asked_for_again_is_weighed_once(tmp_path: Path) -> None:
+    first, again = asked(tmp_path, weighed=True), asked(tmp_path, weighed=True)
+    assert first.log.rows == again.log.rows
+    ids = torch.tensor([[2, 5, 9, 3]])
+    assert torch.equal(first.model.model(ids), again.model.model(ids))
+
+
+def test_what_learns_beside_its_channel_is_not_weighed() -> None:
+    with pytest.raises(TrainingError, match="wanted apart with weighed"):
+        Certified(bag_channel=True, weighed=True)
