@@ -21,6 +21,7 @@ FIRST = {
     "code_channel": "first a GramBag is fitted; then the network learns beside it",
     "bag_channel": "first a LinearBag is fitted; then the network learns beside it",
     "apart": "it learns apart from what stands beside it, and their logits are added",
+    "weighed": "by the weight that serves dev best",
     "from_bag": "first a LinearBag of words alone is fitted; then the network begins as that",
 }
 """What is told of options of the objective that have to do with a linear model fitted before the network."""
