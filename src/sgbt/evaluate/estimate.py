@@ -35,6 +35,8 @@ from sgbt.training.beginning import adopt_vocabulary
 
 STEPS = 3
 """Steps of every kind of training; the first is not counted."""
+SIZES = ("batch_size", "max_length", "rare")
+"""What a step's time depends on, of the options of training; rates and decays change only what is learned."""
 CERTIFIED_TEXTS, ATTACKED_TEXTS, PREDICTED_TEXTS = 2, 1, 64
 BYTES_PER_ROW = {PREDICT: 45, CERTIFY: 700, ATTACK: 600}
 """About what a row takes beside its text; an attack's row holds the text twice."""
@@ -134,8 +136,9 @@ class _Calibration:
 
     def _trained(self, cell: Cell, training: Unit) -> _Trained:
         spec = training.spec
-        alike = [spec[name] for name in ("data", "model", "model_options", "objective", "training")]
-        key = json.dumps([*alike, _switches(training)], sort_keys=True)
+        alike = [spec[name] for name in ("data", "model", "model_options", "objective")]
+        sizes = {name: spec["training"][name] for name in SIZES}
+        key = json.dumps([*alike, sizes, _switches(training)], sort_keys=True)
         if key not in self._trainings:
             self._trainings[key] = _train_briefly(cell, training, self._materials)
         return self._trainings[key]
