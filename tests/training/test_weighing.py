@@ -13,6 +13,7 @@ from torch import Tensor
 
 from sgbt.certify import certify
 from sgbt.errors import TrainingError
+from sgbt.evaluate.gather import curve_of
 from sgbt.models import TextCNN, TwoChannel
 from sgbt.training import Certified, Run, train
 from sgbt.training.weighing import LARGEST, best_weight
@@ -91,3 +92,11 @@ def test_a_run_that_is_asked_for_again_is_weighed_once(tmp_path: Path) -> None:
 def test_what_learns_beside_its_channel_is_not_weighed() -> None:
     with pytest.raises(TrainingError, match="wanted apart with weighed"):
         Certified(bag_channel=True, weighed=True)
+
+
+def test_the_row_of_the_weight_is_of_no_epoch(tmp_path: Path) -> None:
+    run = asked(tmp_path, weighed=True)
+    assert "weight" in run.log.rows[-1]
+    curve = curve_of(run.log.rows)
+    assert [each["epoch"] for each in curve] == [1]
+    assert curve == curve_of(run.log.rows[:-1])

@@ -103,7 +103,11 @@ def attacks_of(store: Store, key: str) -> list[AttackResult]:
 
 
 def curve_of(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The log of a run by epochs: the mean of every loss part, train accuracy, and the scores on dev."""
+    """The log of a run by epochs: the mean of every loss part, train accuracy, and the scores on dev.
+
+    A row that tells how a network was weighed afterwards is of no epoch.
+    """
+    rows = [row for row in rows if "weight" not in row]
     curve = []
     for epoch in sorted({row["epoch"] for row in rows}):
         steps = [row for row in rows if row["epoch"] == epoch and "parts" in row]

@@ -120,7 +120,7 @@ def _train(at: Workplace) -> dict[str, Any]:
     clock = EpochClock(at.folder / TIMES, at.tell, at.unit.spec["training"]["epochs"])
     run = trained(at.unit, at.materials, out=at.folder / MODEL, listener=clock)
     (at.folder / MODEL / CHECKPOINT).unlink(missing_ok=True)  # the folder is complete: nothing is left to resume
-    epochs = 1 + max((row["epoch"] for row in run.log.rows), default=-1)
+    epochs = 1 + max((row["epoch"] for row in run.log.rows if "weight" not in row), default=-1)
     return {"epochs": epochs, "dev": run.dev, "table": run.model.table.name if run.model.table else ""}
 
 
