@@ -102,10 +102,20 @@ def test_what_is_said_of_networks_apart_from_a_linear_bag() -> None:
     assert f"a TextCNN and a LinearBag together certify {shown(together, 'certified')} %, more than either" in RESULTS
     alone = a_method("imdb-alone", "imdb", "cnn", "certified-ties")
     assert together.value("certified") > max(bag.value("certified"), alone.value("certified"))
-    assert lstm
+    assert f"By itself the TextCNN certifies {shown(alone, 'certified')} %" in RESULTS
+    proven, right = lstm["certified"], lstm["clean"]
+    told = f"it is then right on {100 * right.difference:.2f} points more than the LinearBag (p {right.p_value:.2g})"
+    assert f"{told} and certifies as much ({100 * proven.difference:+.2f} points, p {proven.p_value:.2g})" in RESULTS
     tried = read_records(ROOT / "results" / "trials" / "bilstm-ties.jsonl")
     rates = {each.label: shown(each, "certified") for each in methods_of(tried)}
     assert f"{rates['rate-2e-3']} % certified at 2e-3, {rates['rate-1e-3']} % at 1e-3" in RESULTS
+    fold = {row["trial"]: row["proven"] for row in rows("trials/network-films.jsonl")}
+    (single,) = [
+        row["proven"]
+        for row in rows("trials/linear-films.jsonl")
+        if (row["trial"], row["fold"]) == ("words, places", "imdb, fold 1 of 5")
+    ]
+    assert fold["apart"] > max(single, fold["alone"])
     added = [row for row in rows("trials/scripts.jsonl") if "added to a GramBag" in row["trial"]]
     assert max(added, key=lambda row: row["certified"])["options"]["weight"] == 0
 
