@@ -120,6 +120,20 @@ def test_what_is_said_of_networks_apart_from_a_linear_bag() -> None:
     assert max(added, key=lambda row: row["certified"])["options"]["weight"] == 0
 
 
+def test_what_is_said_of_the_search_for_ties() -> None:
+    found = methods_of(read_records(ROOT / "results" / "trials" / "linear-search.jsonl"))
+    held = {each.label: each.value("certified") for each in found}
+    told = {each.label: shown(each, "certified") for each in found}
+    one = max((name for name in held if name.startswith("ties-") and name.count("-") == 1), key=lambda name: held[name])
+    three, four = "ties-30-100-300", "ties-30-100-300-1000"
+    assert f"over one level certify {told[one]} % at best, over the three that are shipped {told[three]} %" in RESULTS
+    assert f"a fourth level at 1,000 has {told[four]} %, which is within chance" in RESULTS
+    (rates,) = {told[f"rate-{rate}"] for rate in ("0.04", "0.08", "0.16")}
+    assert f"From a rate of 0.04 on nothing changes ({rates} %)" in RESULTS
+    assert held["decay-4e-5"] > held[three]
+    assert f"to drop features takes most away ({told['dropout-0.1']} %)" in RESULTS
+
+
 def test_what_is_said_of_tied_words() -> None:
     tied, untied = (a_method("table1-imdb", "imdb", "cnn", label) for label in ("certified-ties", "certified"))
     told = f"has {shown(tied, 'clean')} clean and {shown(tied, 'certified')} certified on test"

@@ -135,6 +135,10 @@ def linear_trials() -> list[str]:
     return trials("linear-ties")
 
 
+def search_trials() -> list[str]:
+    return trials("linear-search")
+
+
 def vector_trials() -> list[str]:
     return trials("linear-vectors")
 
@@ -208,6 +212,7 @@ def rare_substitutes() -> list[str]:
         hyperparameters,
         recipes,
         linear_trials,
+        search_trials,
         vector_trials,
         alone_trials,
         tie_trials,
