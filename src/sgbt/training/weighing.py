@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from sgbt.models import Network, worst_case_logits
+from sgbt.training.dev_scores import SCORED_AT_ONCE
 from sgbt.training.steps import Examples, steps_of
 
 LARGEST = 4.0
 HALVINGS = 40
-AT_ONCE = 256
 
 
 @torch.no_grad()
@@ -58,7 +58,7 @@ def _worst_cases(model: Network, dev: Examples, device: torch.device) -> tuple[T
     """The worst-case logits of the network and of what stands beside it, and the labels, of all texts of dev."""
     model.eval()
     found: list[tuple[Tensor, Tensor, Tensor]] = []
-    for step in steps_of(dev, size=AT_ONCE, device=device, substitutes=True):
+    for step in steps_of(dev, size=SCORED_AT_ONCE, device=device, substitutes=True):
         assert step.beside is not None, "nothing stands beside the network"
         choices = step.choices
         worst = worst_case_logits(model, choices.ids, choices.allowed, step.mask, step.labels)
