@@ -44,7 +44,7 @@ def test_far_inputs_saturate_and_what_is_not_a_number_stays_so() -> None:
     assert np.isnan(hidden[2, 0])
 
 
-@pytest.mark.parametrize("kind", ["bilstm", "bilstm-mean"])
+@pytest.mark.parametrize("kind", ["bilstm", "bilstm-mean", "bilstm-max"])
 def test_attacks_are_the_same_without_it(
     kind: str, world: World, classifier_of: Callable[..., TextClassifier], monkeypatch: pytest.MonkeyPatch
 ) -> None:

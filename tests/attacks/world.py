@@ -69,8 +69,8 @@ def network(world: World, kind: str, *, classes: int = 2) -> TextCNN | BiLSTM | 
             return TextCNN(embedding, classes=classes, kernel_sizes=(2,), filters=6, activation="relu", projection=5)
         case "bilstm":
             return BiLSTM(embedding, classes=classes, hidden=6, dropout=0.0)
-        case "bilstm-mean":
-            return BiLSTM(embedding, classes=classes, hidden=6, dropout=0.0, pooling="mean")
+        case "bilstm-mean" | "bilstm-max":
+            return BiLSTM(embedding, classes=classes, hidden=6, dropout=0.0, pooling=kind.removeprefix("bilstm-"))
         case "two-channel":
             codes = torch.arange(len(world.vectors)).clamp(max=40)
             coded = WordEmbedding(world.vectors, codes=codes)
@@ -104,4 +104,14 @@ def trained(world: World, kind: str, *, classes: int = 2, steps: int = 60, seed:
     return classifier
 
 
-KINDS = ("cnn", "cnn-mean", "cnn-gelu", "cnn-projection", "bilstm", "bilstm-mean", "two-channel", "beside-words")
+KINDS = (
+    "cnn",
+    "cnn-mean",
+    "cnn-gelu",
+    "cnn-projection",
+    "bilstm",
+    "bilstm-mean",
+    "bilstm-max",
+    "two-channel",
+    "beside-words",
+)

@@ -18,11 +18,11 @@ def textbook(model: BiLSTM, words: Tensor) -> Tensor:
         state |= {name + suffix: value for name, value in ours.state_dict().items()}
     lstm.load_state_dict(state)
     states, (last, _) = lstm(model.embedding(words).unsqueeze(0))
-    features = last.transpose(0, 1).flatten(1) if model.config.pooling == "last" else states.mean(dim=1)
-    return model.head(features)[0]
+    pooled = {"last": last.transpose(0, 1).flatten(1), "mean": states.mean(dim=1), "max": states.amax(dim=1)}
+    return model.head(pooled[model.config.pooling])[0]
 
 
-@pytest.mark.parametrize("pooling", ["last", "mean"])
+@pytest.mark.parametrize("pooling", ["last", "mean", "max"])
 @pytest.mark.parametrize("projection", [None, 3])
 def test_it_equals_the_bidirectional_lstm_of_torch_on_each_text_alone(pooling: str, projection: int | None) -> None:
     model = small.model_of("bilstm", pooling=pooling, projection=projection, classes=3)

@@ -92,7 +92,7 @@ def all_models(seed: int) -> Iterator[tuple[str, AnyModel]]:
     activation = ACTIVATIONS[seed % 5]
     for pooling in ("max", "mean"):
         yield f"cnn-{pooling}", random_cnn(seed, classes=classes, pooling=pooling, activation=activation, spread=spread)
-    for pooling in ("last", "mean"):
+    for pooling in ("last", "mean", "max"):
         yield f"bilstm-{pooling}", random_bilstm(seed, classes=classes, pooling=pooling, spread=spread, gain=gain)
     yield "two-channel", random_two_channel(seed, classes=classes)
     yield (

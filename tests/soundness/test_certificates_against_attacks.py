@@ -8,7 +8,7 @@ from tests.soundness.trained import dataset, table, trained
 from sgbt.attacks import attack
 from sgbt.certify import certify, check_consistent
 
-MODELS = [("cnn", "ibp", "mean"), ("cnn", "standard", "max"), ("bilstm", "standard", "last")]
+MODELS = [("cnn", "ibp", "mean"), ("cnn", "standard", "max"), ("bilstm", "standard", "last"), ("bilstm", "ibp", "max")]
 
 
 @pytest.mark.parametrize("method", ["pwws", "greedy", "beam", "gradient", "genetic", "pso"])

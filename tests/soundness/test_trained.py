@@ -20,6 +20,8 @@ CASES = [
     ("cnn", "standard", "mean", 3),
     ("bilstm", "standard", "last", 2),
     ("bilstm", "ibp", "mean", 3),
+    ("bilstm", "standard", "max", 2),
+    ("bilstm", "ibp", "max", 3),
     ("cnn", "two-channel", "mean", 2),
     ("cnn", "beside-words", "mean", 2),
     ("bilstm", "beside-words", "mean", 3),

@@ -25,6 +25,7 @@ MODELS = {
     "cnn-projection": ("cnn", {"projection": 3}),
     "bilstm-last": ("bilstm", {"pooling": "last"}),
     "bilstm-mean": ("bilstm", {"pooling": "mean"}),
+    "bilstm-max": ("bilstm", {"pooling": "max"}),
     "bilstm-codes": ("bilstm", {"codes": CODES}),
     "bilstm-projection": ("bilstm", {"projection": 3}),
     "two-cnn": ("two", {"kind": "cnn"}),

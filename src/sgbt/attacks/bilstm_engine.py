@@ -33,7 +33,7 @@ class FastBiLSTM:
 
     @torch.no_grad()
     def __init__(self, model: BiLSTM) -> None:
-        self._mean = model.config.pooling == "mean"
+        self._pooling = model.config.pooling
         lstms = (model.forwards, model.backwards)
 
         def project(ids: Tensor) -> Tensor:
@@ -82,7 +82,7 @@ class FastBiLSTM:
 
     @torch.no_grad()
     def _logits(self, texts: Sequence[Array]) -> Tensor:
-        return read(texts, self._inputs, self._recurrent, mean=self._mean) @ self._head + self._head_bias
+        return read(texts, self._inputs, self._recurrent, pooling=self._pooling) @ self._head + self._head_bias
 
 
 def _groups(pieces: Sequence[Array]) -> Iterator[list[int]]:
@@ -130,9 +130,9 @@ def compiled_step(inputs: Array) -> Callable[..., None] | None:
     return step
 
 
-def read(texts: Sequence[Array], inputs: Array, recurrent: Sequence[Tensor], *, mean: bool) -> Tensor:
-    """Doubled states [texts, two ways x hidden] after reading from the left and from the right, or their means over
-    the words, for several lists of texts.
+def read(texts: Sequence[Array], inputs: Array, recurrent: Sequence[Tensor], *, pooling: str) -> Tensor:
+    """Doubled states [texts, two ways x hidden] after reading from the left and from the right, or what `pooling`
+    makes of those at all words, for several lists of texts.
 
     With t = tanh of half a gate's input, a step is c' = (c + c t_forget + g + g t_input) / 2 and
     2 h' = tanh(c') (1 + t_output). NumPy gathers and takes tanh, torch multiplies, both in the same memory: each does
@@ -141,9 +141,11 @@ def read(texts: Sequence[Array], inputs: Array, recurrent: Sequence[Tensor], *, 
     plan, fused = ReadingPlan.of(texts), compiled_step(inputs)
     size = len(recurrent[0])
     gates = torch.empty(plan.rows, 4 * size, dtype=recurrent[0].dtype)
-    # the last row stays zero: it is the state before anything was read
-    states = torch.zeros(3 if mean else 2, plan.rows + 1, size, dtype=gates.dtype)
-    hidden, cell, total = states[0], states[1], states[-1]
+    # the last row stays as it is: the state before anything was read
+    states = torch.zeros(2 if pooling == "last" else 3, plan.rows + 1, size, dtype=gates.dtype)
+    hidden, cell, pooled = states[0], states[1], states[-1]
+    if pooling == "max":
+        pooled.fill_(-torch.inf)
     arrays, gates_array = states.numpy(), gates.numpy()
     span = (0, 0)
     for words, now, (start, stop) in zip(plan.words, plan.spans, pairwise(plan.edges), strict=True):
@@ -173,10 +175,12 @@ def read(texts: Sequence[Array], inputs: Array, recurrent: Sequence[Tensor], *, 
             c.lerp_(value, 0.5)
             np.tanh(c_array, out=h_array)
             h.addcmul_(h, leave)
-        if mean:
-            total[low:high].add_(hidden[low:high])
-    kept = total if mean else hidden
+        if pooling == "mean":
+            pooled[low:high].add_(hidden[low:high])
+        elif pooling == "max":
+            torch.maximum(pooled[low:high], hidden[low:high], out=pooled[low:high])
+    kept = hidden if pooling == "last" else pooled
     found = torch.cat([kept[torch.from_numpy(rows)] for rows in plan.row_of], dim=1)
-    if not mean:
+    if pooling != "mean":
         return found
     return found / torch.cat([torch.full((len(own), 1), own.shape[1]) for own in texts])

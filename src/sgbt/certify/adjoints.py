@@ -27,7 +27,7 @@ class Adjoints:
 
 
 def clean_adjoints(steps: Steps, injected: Tensor) -> Adjoints:
-    """One ordinary backward pass; `injected` is the margin's direct derivative by each hidden state."""
+    """One ordinary backward pass; `injected` is the direct derivative by each hidden state, zero at padding."""
     clean = steps.gates.clean.unsqueeze(3)
     i, f, g, o = clean.chunk(4, dim=-1)
     before, after = steps.before.clean.unsqueeze(3), steps.after.clean.unsqueeze(3)
@@ -52,12 +52,13 @@ def clean_adjoints(steps: Steps, injected: Tensor) -> Adjoints:
     return Adjoints(hidden, cell, later, gates)
 
 
-def interval_adjoints(steps: Steps, injected: Tensor) -> Pair:
+def interval_adjoints(steps: Steps, injected: Pair) -> Pair:
     """Boxes of slopes G with margin(x') - margin(x) = sum_t G_t . move_t: [steps, directions, texts, rivals, 4 hidden].
 
     Difference by difference: sigma(f') c' - sigma(f) c = (c s_f) df + sigma(f') dc, where s_f is a value of sigma' in
     the box by the mean value theorem; likewise for the other two products. So each step is a linear map whose
     coefficients lie in known intervals, and the chain of them is propagated backwards in interval arithmetic.
+    `injected` are the ends of the margin's direct derivative by each hidden state.
     """
     i, f, g, o = (steps.gates.interval[..., part] for part in _quarters(steps.size))
     clean = steps.gates.clean.chunk(4, dim=-1)
@@ -72,9 +73,9 @@ def interval_adjoints(steps: Steps, injected: Tensor) -> Pair:
     ]
     matrix = steps.recurrent
     lows, highs = [], []
-    flowing = kept = (torch.zeros_like(injected[0]), torch.zeros_like(injected[0]))
-    for step in reversed(range(len(injected))):
-        p = (injected[step] + flowing[0], injected[step] + flowing[1])
+    flowing = kept = (torch.zeros_like(injected[0][0]), torch.zeros_like(injected[0][0]))
+    for step in reversed(range(len(injected[0]))):
+        p = (injected[0][step] + flowing[0], injected[1][step] + flowing[1])
         through = _times(p, _at(slope_c.lower, slope_c.upper, step))
         q = (kept[0] + through[0], kept[1] + through[1])
         three = _times((q[0].unsqueeze(-2), q[1].unsqueeze(-2)), (by_cell[0][step], by_cell[1][step]))

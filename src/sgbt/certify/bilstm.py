@@ -14,6 +14,7 @@ from sgbt.certify.adjoints import Adjoints, clean_adjoints, interval_adjoints
 from sgbt.certify.encoded import encoded_margins
 from sgbt.certify.lstm_boxes import Steps, lstm_boxes, shrunk_boxes
 from sgbt.certify.lstm_planes import carried_planes
+from sgbt.certify.pooled_states import PooledStates, StateLine, side_by_side
 from sgbt.certify.question import Question
 from sgbt.certify.remainders import core_remainders, taylor_remainders
 from sgbt.certify.separable import SeparableBound
@@ -39,35 +40,17 @@ class BiLSTMReading:
         return lstm_boxes(self.model, self.question, self.tables)
 
     @cached_property
-    def injected(self) -> Tensor:
-        """The margin's direct derivative by every hidden state: [steps, directions, texts, rivals, hidden].
-
-        Zero at the steps that pooling does not read; nothing flows back from padding.
-        """
-        weight, _ = self.question.against_rivals(self.model.head.weight, self.model.head.bias)
-        by_direction = torch.stack(weight.chunk(2, dim=2))
+    def pooled(self) -> PooledStates:
+        """The margins by the hidden states; nothing flows back from padding."""
+        weight, bias = self.question.against_rivals(self.model.head.weight, self.model.head.bias)
+        head = torch.stack(weight.chunk(2, dim=2))
         lengths = self.question.lengths.clamp(min=1)
-        step = torch.arange(self.steps.entering.shape[0], device=lengths.device).unsqueeze(1)
-        if self.model.config.pooling == "last":
-            share = (step == lengths - 1).to(weight.dtype)
-        else:
-            share = (step < lengths).to(weight.dtype) / lengths
-        return share[:, None, :, None, None] * by_direction
+        return PooledStates(self.model.config.pooling, head, bias, self.steps.hidden, lengths)
 
     @cached_property
-    def bias(self) -> Tensor:
-        """The head's bias of (label - rival)."""
-        return self.question.against_rivals(self.model.head.weight, self.model.head.bias)[1]
-
-    @cached_property
-    def margins(self) -> Tensor:
-        """The margins of the texts themselves."""
-        return self.bias + torch.einsum("sdbrh,sdbh->br", self.injected, self.steps.hidden.clean)
-
-    @cached_property
-    def adjoints(self) -> Adjoints:
-        """The ordinary backward pass at the texts themselves."""
-        return clean_adjoints(self.steps, self.injected)
+    def expanded(self) -> list[tuple[StateLine, Adjoints]]:
+        """Lines below the margins, with the ordinary backward pass of each at the texts themselves."""
+        return [(line, clean_adjoints(self.steps, line.weight)) for line in self.pooled.below()]
 
     def interval(self) -> list[SeparableBound]:
         """Tier ibp."""
@@ -81,29 +64,33 @@ class BiLSTMReading:
 
     def gradient(self) -> list[SeparableBound]:
         """Tier gbm: margin(x') = margin(x) + sum_t G_t . move_t with G in the interval gradient."""
-        low, high = interval_adjoints(self.steps, self.injected)
+        low, high = interval_adjoints(self.steps, self.pooled.slopes())
         gains = self.steps.gains(self.question, (low + high) / 2, (high - low) / 2)
-        return [SeparableBound(self.question, self.margins, gains)]
+        return [SeparableBound(self.question, self.pooled.margins, gains)]
 
     def core(self) -> list[SeparableBound]:
         """Tier sgbt-core: the remainders from the curvature bound of the cell."""
-        return self._second_order(core_remainders(self.steps), self.adjoints.later)
+        left = core_remainders(self.steps)
+        return [self._second_order(line, back, left, back.later) for line, back in self.expanded]
 
     def taylor(self) -> list[SeparableBound]:
         """Tier sgbt-taylor: the remainders from exact one-dimensional ones."""
-        return self._second_order(taylor_remainders(self.steps), self.adjoints.cell)
+        left = taylor_remainders(self.steps)
+        return [self._second_order(line, back, left, back.cell) for line, back in self.expanded]
 
-    def _second_order(self, remainders: tuple[Pair, Pair], cell: Tensor) -> list[SeparableBound]:
-        """S-GBT: margin(x') - margin(x) = sum_t g_t . move_t + sum_t (p_t . r^h_t + q_t . r^C_t), exactly.
+    def _second_order(
+        self, line: StateLine, back: Adjoints, remainders: tuple[Pair, Pair], cell: Tensor
+    ) -> SeparableBound:
+        """S-GBT: line(x') - line(x) = sum_t g_t . move_t + sum_t (p_t . r^h_t + q_t . r^C_t), exactly.
 
-        g, p and q are the margin's derivatives by gates, hidden and cell states at the text itself: the remainders are
+        g, p and q are the line's derivatives by gates, hidden and cell states at the text itself: the remainders are
         sources of the linearised network, and its response to a source is the adjoint at that place. Where r^h is the
         remainder of the whole cell, q counts only what flows through the next step.
         """
         (cell_low, cell_high), (hidden_low, hidden_high) = remainders
-        lost = _least(self.adjoints.hidden, hidden_low, hidden_high) + _least(cell, cell_low, cell_high)
-        gains = self.steps.gains(self.question, self.adjoints.gates)
-        return [SeparableBound(self.question, self.margins + lost, gains)]
+        lost = _least(back.hidden, hidden_low, hidden_high) + _least(cell, cell_low, cell_high)
+        gains = self.steps.gains(self.question, back.gates)
+        return SeparableBound(self.question, line.at(self.steps.hidden.clean) + lost, gains)
 
     @cached_property
     def references(self) -> list[Steps]:
@@ -117,12 +104,14 @@ class BiLSTMReading:
 
     def fitted(self) -> list[SeparableBound]:
         """Tier crown: planes with slopes fitted to reference boxes, carried back from the margin to the words."""
-        offsets, coefficients = carried_planes(self.steps, self.references, self.injected)
+        pairs = [(line, around) for around in self.references for line in self.pooled.below(around.hidden)]
+        lines, references = [line for line, _ in pairs], [around for _, around in pairs]
+        offsets, coefficients = carried_planes(self.steps, references, side_by_side(lines))
         found = []
-        for offset, part in zip(
-            offsets.chunk(len(self.references)), coefficients.chunk(len(self.references), dim=2), strict=True
+        for line, offset, part in zip(
+            lines, offsets.chunk(len(lines)), coefficients.chunk(len(lines), dim=2), strict=True
         ):
-            constant = self.bias + offset + torch.einsum("sdbrg,sdbg->br", part, self.steps.entering)
+            constant = line.offset + offset + torch.einsum("sdbrg,sdbg->br", part, self.steps.entering)
             found.append(SeparableBound(self.question, constant, self.steps.gains(self.question, part)))
         return found
 

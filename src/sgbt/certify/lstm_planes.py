@@ -148,17 +148,16 @@ def _gate(gates: Box, number: int) -> Box:
 
 
 def carried_planes(steps: Steps, references: Sequence[Steps], injected: Tensor) -> tuple[Tensor, Tensor]:
-    """Linear lower bounds of the margins (without the head's bias) in what words add to the gates, by each reference.
+    """Lower bounds of injected . h that are linear in what words add to the gates, one by each reference.
 
-    Returns offsets [texts, rivals] and coefficients [steps, directions, texts, rivals, 4 hidden], where the texts of
-    the first reference are followed by those of the next. From the last step to the first, h is replaced by a plane in
-    (o, C), C by planes in (f, c) and (i, g), on the side that the sign of its coefficient asks for; the gates'
-    recurrent part turns into coefficients of the previous h.
+    `injected` is [steps, directions, texts, rivals, hidden]: the texts as the first reference has them, then as the
+    next. Returns offsets [texts, rivals] and coefficients [steps, directions, texts, rivals, 4 hidden] in that order.
+    From the last step to the first, h is replaced by a plane in (o, C), C by planes in (f, c) and (i, g), on the side
+    that the sign of its coefficient asks for; the gates' recurrent part turns into coefficients of the previous h.
     """
     output = Planes.beside([output_planes(steps.gates, steps.after, around) for around in references])
     kept = Planes.beside([kept_planes(steps.gates, steps.before, around) for around in references])
     added = Planes.beside([added_planes(steps.gates, around) for around in references])
-    injected = injected.repeat(1, 1, len(references), 1, 1)
     p_flow, q = torch.zeros_like(injected[0]), torch.zeros_like(injected[0])
     offset = torch.zeros_like(injected[0, 0, :, :, 0])
     coefficients = []

@@ -27,8 +27,8 @@ class BiLSTMConfig:
     trainable_embedding: bool = False
 
     def __post_init__(self) -> None:
-        if self.pooling not in ("last", "mean"):
-            raise ModelError(wanted="one of last, mean", got=repr(self.pooling), where="the option pooling")
+        if self.pooling not in ("last", "mean", "max"):
+            raise ModelError(wanted="one of last, mean, max", got=repr(self.pooling), where="the option pooling")
         if self.classes < 2 or self.hidden < 1:
             raise ModelError(wanted="two classes and one hidden unit or more", got=str(self))
         check_reading(self.dropout, self.projection)
@@ -38,9 +38,9 @@ class BiLSTM(nn.Module):
     """One classifier: `forward(ids, mask)` gives logits [texts, classes].
 
     Each direction starts at its own end of the real text, and its state is taken at the other end ("last"), or the
-    states at all real words are averaged ("mean"). The backward direction reads each text reversed within its own
-    length, so both read real words first and padding after them: no state that is used has seen padding. A text
-    without words is read as one zero vector.
+    states at all real words are averaged ("mean"), or the greatest of each number is taken ("max"). The backward
+    direction reads each text reversed within its own length, so both read real words first and padding after them: no
+    state that is used has seen padding. A text without words is read as one zero vector.
     """
 
     kind = "bilstm"
@@ -83,6 +83,9 @@ class BiLSTM(nn.Module):
             texts = torch.arange(len(lengths), device=lengths.device)
             return torch.cat([direction[lengths - 1, texts] for direction in states], dim=1)
         real = torch.arange(states[0].shape[0], device=lengths.device).unsqueeze(1) < lengths
+        if self.config.pooling == "max":
+            ends = [direction.masked_fill(~real.unsqueeze(-1), -torch.inf).amax(dim=0) for direction in states]
+            return torch.cat(ends, dim=1)
         sums = [(direction * real.unsqueeze(-1)).sum(dim=0) for direction in states]
         return torch.cat(sums, dim=1) / lengths.unsqueeze(1)
 
