@@ -46,10 +46,10 @@ def moved_by(part: torch.Tensor, model: torch.nn.Module) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
+@pytest.mark.parametrize(("kind", "pooling"), [("cnn", "max"), ("bilstm", "last"), ("bilstm", "max")])
 @pytest.mark.parametrize("frozen", [True, False])
-def test_every_part_of_every_objective_moves_what_it_should(kind: str, frozen: bool) -> None:
-    model = small.model_of(kind, trainable_embedding=not frozen)
+def test_every_part_of_every_objective_moves_what_it_should(kind: str, pooling: str, frozen: bool) -> None:
+    model = small.model_of(kind, pooling=pooling, trainable_embedding=not frozen)
     words = set() if frozen else TABLE
     through_words = words if kind == "bilstm" else set()  # the box of the table bounds an LSTM's inputs
     everything = LAYERS[kind] | HEAD | words
