@@ -51,9 +51,12 @@ def test_what_is_said_of_networks_apart_from_a_linear_bag() -> None:
     proven, right = lstm["certified"], lstm["clean"]
     told = f"it is then right on {100 * right.difference:.2f} points more than the LinearBag (p {right.p_value:.2g})"
     assert f"{told} and certifies as much ({100 * proven.difference:+.2f} points, p {proven.p_value:.2g})" in RESULTS
-    tried = read_records(ROOT / "results" / "trials" / "bilstm-ties.jsonl")
-    rates = {each.label: shown(each, "certified") for each in methods_of(tried)}
+    rates, of_max = (
+        {each.label: shown(each, "certified") for each in methods_of(read_records(ROOT / "results" / "trials" / name))}
+        for name in ("bilstm-ties.jsonl", "bilstm-max.jsonl")
+    )
     assert f"{rates['rate-2e-3']} % certified at 2e-3, {rates['rate-1e-3']} % at 1e-3" in RESULTS
+    assert f"{of_max['rate-4e-3']} % at 4e-3, {of_max['rate-2e-3']} % at 2e-3" in RESULTS
     fold = {row["trial"]: row["proven"] for row in rows("trials/network-films.jsonl")}
     (single,) = [
         row["proven"]
@@ -63,6 +66,35 @@ def test_what_is_said_of_networks_apart_from_a_linear_bag() -> None:
     assert fold["apart"] > max(single, fold["alone"])
     added = [row for row in rows("trials/scripts.jsonl") if "added to a GramBag" in row["trial"]]
     assert max(added, key=lambda row: row["certified"])["options"]["weight"] == 0
+    seeds = {record.seed: f"{100 * record.metrics['certified_accuracy']:.1f}" for record in together.records}
+    assert f"With a second seed they certify {seeds[1]} %, with the first {seeds[0]} %" in RESULTS
+
+
+def test_what_is_said_of_a_bilstm_of_the_greatest_states() -> None:
+    bag = a_method("imdb-linear", "imdb", "linear", "certified-words-places")
+    whole = a_method("imdb-all", "imdb", "linear", "certified-words-places")
+    network = a_method("imdb-alone", "imdb", "bilstm", "certified-apart-max")
+    assert f"a BiLSTM that takes the greatest of its states {shown(network, 'certified')} %" in RESULTS
+    found, against_all = (
+        {each.metric: each.result for each in comparisons([network, other], (network.label, other.label))}
+        for other in (bag, whole)
+    )
+    assert f"The LinearBag alone certifies {shown(bag, 'certified')} " in prose("README.md")
+    proven, right = found["certified"], found["clean"]
+    told = f"certifies {100 * proven.difference:.2f} points more than the LinearBag (p {proven.p_value:.2g})"
+    assert f"{told} and is right on {100 * right.difference:.2f} points more" in RESULTS
+    assert f"of train it certifies {100 * against_all['certified'].difference:.2f} points more" in RESULTS
+    tried = {row["trial"]: row for row in rows("trials/scripts.jsonl") if row["trial"].startswith("apart, ")}
+    alone = tried.pop("apart, BiLSTM of the greatest states, by itself")
+    beside = tried.pop("apart, the LinearBag beside the BiLSTM, by itself")
+    both = network.first.metrics["dev"]["certified"]
+    told = (
+        f"certifies {100 * alone['certified']:.1f} % of dev, where the LinearBag has {100 * beside['certified']:.1f} %"
+    )
+    assert f"{told} and both together {100 * both:.1f} %" in RESULTS
+    held = {row["options"]["weight"]: row["certified"] for row in tried.values()}
+    gain = 100 * (max(held.values()) - held.pop(0.0))
+    assert f"adds {gain:.1f} points of dev there at the best of {len(held)} weights" in RESULTS.replace("seven", "7")
 
 
 def test_what_is_said_of_the_search_for_ties() -> None:

@@ -52,6 +52,9 @@ class Side:
     def margins(self, weight: Tensor, bias: Tensor, *, smooth: float = 0.0) -> Margins:
         """(logit k - logit of the label): of the texts themselves, and at most over all substitutions.
 
+        A run that several cells can hold is credited as in the worst case, also in the texts themselves, and undecided
+        cells have no options: the accuracy told while training may differ from the model's by a few texts.
+
         `smooth` replaces the greatest option of a cell by a log-sum-exp at this temperature, which lies above it.
         """
         columns: tuple[list[Tensor], list[Tensor]] = ([], [])
