@@ -88,10 +88,8 @@ def test_what_is_said_of_a_bilstm_of_the_greatest_states() -> None:
     alone = tried.pop("apart, BiLSTM of the greatest states, by itself")
     beside = tried.pop("apart, the LinearBag beside the BiLSTM, by itself")
     both = network.first.metrics["dev"]["certified"]
-    told = (
-        f"certifies {100 * alone['certified']:.1f} % of dev, where the LinearBag has {100 * beside['certified']:.1f} %"
-    )
-    assert f"{told} and both together {100 * both:.1f} %" in RESULTS
+    own, bags, sums = (f"{100 * share:.1f}" for share in (alone["certified"], beside["certified"], both))
+    assert f"certifies {own} % of dev, where the LinearBag has {bags} % and both together {sums} %" in RESULTS
     held = {row["options"]["weight"]: row["certified"] for row in tried.values()}
     gain = 100 * (max(held.values()) - held.pop(0.0))
     assert f"adds {gain:.1f} points of dev there at the best of {len(held)} weights" in RESULTS.replace("seven", "7")
