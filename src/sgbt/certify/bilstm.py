@@ -14,7 +14,7 @@ from sgbt.certify.adjoints import Adjoints, clean_adjoints, interval_adjoints
 from sgbt.certify.encoded import encoded_margins
 from sgbt.certify.lstm_boxes import Steps, lstm_boxes, shrunk_boxes
 from sgbt.certify.lstm_planes import carried_planes
-from sgbt.certify.pooled_states import PooledStates, StateLine, side_by_side
+from sgbt.certify.pooled_states import PooledStates, StateLine
 from sgbt.certify.question import Question
 from sgbt.certify.remainders import core_remainders, taylor_remainders
 from sgbt.certify.separable import SeparableBound
@@ -104,9 +104,9 @@ class BiLSTMReading:
 
     def fitted(self) -> list[SeparableBound]:
         """Tier crown: planes with slopes fitted to reference boxes, carried back from the margin to the words."""
-        pairs = [(line, around) for around in self.references for line in self.pooled.below(around.hidden)]
-        lines, references = [line for line, _ in pairs], [around for _, around in pairs]
-        offsets, coefficients = carried_planes(self.steps, references, side_by_side(lines))
+        lines = [line for around in self.references for line in self.pooled.below(around.hidden)]
+        weights = torch.cat([line.weight for line in lines], dim=2)
+        offsets, coefficients = carried_planes(self.steps, self.references, weights)
         found = []
         for line, offset, part in zip(
             lines, offsets.chunk(len(lines)), coefficients.chunk(len(lines), dim=2), strict=True

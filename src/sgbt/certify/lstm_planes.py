@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -148,16 +149,23 @@ def _gate(gates: Box, number: int) -> Box:
 
 
 def carried_planes(steps: Steps, references: Sequence[Steps], injected: Tensor) -> tuple[Tensor, Tensor]:
-    """Lower bounds of injected . h that are linear in what words add to the gates, one by each reference.
+    """Lower bounds of injected . h that are linear in what words add to the gates, one or more by each reference.
 
-    `injected` is [steps, directions, texts, rivals, hidden]: the texts as the first reference has them, then as the
-    next. Returns offsets [texts, rivals] and coefficients [steps, directions, texts, rivals, 4 hidden] in that order.
+    `injected` is [steps, directions, texts, rivals, hidden]: all texts as often as the first reference serves, then as
+    often for the next. Returns offsets [texts, rivals] and coefficients [steps, directions, texts, rivals, 4 hidden]
+    in that order.
     From the last step to the first, h is replaced by a plane in (o, C), C by planes in (f, c) and (i, g), on the side
     that the sign of its coefficient asks for; the gates' recurrent part turns into coefficients of the previous h.
     """
-    output = Planes.beside([output_planes(steps.gates, steps.after, around) for around in references])
-    kept = Planes.beside([kept_planes(steps.gates, steps.before, around) for around in references])
-    added = Planes.beside([added_planes(steps.gates, around) for around in references])
+    times = injected.shape[2] // (len(references) * steps.entering.shape[2])
+    output, kept, added = (
+        Planes.beside([planes for around in references for planes in [made(around)] * times])
+        for made in (
+            partial(output_planes, steps.gates, steps.after),
+            partial(kept_planes, steps.gates, steps.before),
+            partial(added_planes, steps.gates),
+        )
+    )
     p_flow, q = torch.zeros_like(injected[0]), torch.zeros_like(injected[0])
     offset = torch.zeros_like(injected[0, 0, :, :, 0])
     coefficients = []

@@ -11,7 +11,6 @@ move offsets only, and never raise a bound.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -141,8 +140,3 @@ class PooledStates:
     def _masked(self, values: Tensor) -> Tensor:
         """Minus infinity where there is no word."""
         return values.masked_fill(~self.read[:, None, :, None], -torch.inf)
-
-
-def side_by_side(lines: Sequence[StateLine]) -> Tensor:
-    """The weights of several lines, the texts of the first followed by those of the next."""
-    return torch.cat([line.weight for line in lines], dim=2)
