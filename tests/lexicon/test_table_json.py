@@ -75,6 +75,11 @@ BAD = {
     "a string for a list": (b'{"film": "movie"}', "a list of words for 'film', got a string"),
     "a number in a list": (b'{"film": ["movie", 3]}', "a list of words for 'film'"),
     "own form without content": (b'{"format": "sgbt-substitutions", "version": 1}', "got null"),
+    "a word twice": (b'{"film": ["movie"], "good": ["fine"], "film": ["picture"]}', "'film' twice"),
+    "a word twice in the own form": (
+        b'{"format": "sgbt-substitutions", "version": 1, "substitutes": {"film": ["movie"], "film": ["picture"]}}',
+        "'film' twice",
+    ),
     "gzip cut short": (gzip.compress(json.dumps({"film": ["movie"]}).encode())[:-9], "a whole gzip file"),
     "gzip damaged": (gzip.compress(b"{}" * 500)[:12] + b"\xff" * 30, "a whole gzip file"),
     "another encoding": ('{"naïve": ["simple"]}'.encode("latin-1"), "not JSON"),

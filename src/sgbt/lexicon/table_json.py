@@ -69,7 +69,7 @@ def _parsed(path: Path) -> dict[str, Any]:
         content = path.read_bytes()
         if content.startswith(b"\x1f\x8b"):
             content = gzip.decompress(content)
-        document = json.loads(content)
+        document = json.loads(content, object_pairs_hook=lambda pairs: _each_once(pairs, path))
     except OSError as problem:
         if isinstance(problem, gzip.BadGzipFile):
             raise _damaged(path) from problem
@@ -85,6 +85,18 @@ def _parsed(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise LexiconError(wanted='a JSON object such as {"film": ["movie"]}', got=_kind(document), where=str(path))
     return document
+
+
+def _each_once(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    """A JSON object; one that has a key twice does not say which of its two values is meant."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise LexiconError(
+                wanted="every key once", got=f"{key!r} twice", where=str(path), remedy="join the entries of that key"
+            )
+        found[key] = value
+    return found
 
 
 def _checked_lists(entries: object, path: Path) -> dict[str, tuple[str, ...]]:
