@@ -61,8 +61,9 @@ class Rule:
 class Cell:
     """One model to train, and what to measure of it. All options are those that differ from the defaults.
 
-    `attacks` work on `sample` texts drawn at random from those to measure, `certify` limits the texts to certify to so
-    many drawn in the same way (None: all of them; 0: none).
+    `attacks` work on `sample` texts drawn at random from those to measure; with `sample_correct`, texts are drawn until
+    the model classifies so many of them correctly, and the wrong ones drawn on the way count as not robust. `certify`
+    limits the texts to certify to so many drawn in the same way (None: all of them; 0: none).
     """
 
     dataset: DataSource
@@ -80,6 +81,7 @@ class Cell:
     attack_options: Mapping[str, Options]
     sample: int
     sample_seed: int
+    sample_correct: bool
     max_queries: int | None
     tiers: tuple[str, ...]
     certify: int | None
@@ -112,6 +114,7 @@ class Grid:
     """Options of attacks, by their names, that differ from the published ones."""
     sample: int = 1000
     sample_seed: int = 0
+    sample_correct: bool = False
     max_queries: int | None = None
     tiers: tuple[str, ...] = ()
     certify: int | None = None
@@ -158,6 +161,7 @@ class Grid:
             attack_options=self.attack_options,
             sample=self.sample,
             sample_seed=self.sample_seed,
+            sample_correct=self.sample_correct,
             max_queries=self.max_queries,
             tiers=self.tiers,
             certify=self.certify,

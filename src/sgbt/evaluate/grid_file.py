@@ -72,6 +72,7 @@ def parse_grid(text: str, *, name: str, where: str, beside: Path | None = None) 
         attack_options=_attack_options(reader),
         sample=reader.number("sample", 1000, least=1),
         sample_seed=reader.number("sample_seed", 0),
+        sample_correct=reader.flag("sample_correct"),
         max_queries=reader.maybe_number("max_queries"),
         tiers=_tiers(reader, DEFAULT_TIERS) or (),
         certify=reader.maybe_number("certify"),

@@ -28,6 +28,10 @@ class TableReader:
         found = self._take(name, None, str, "a text")
         return None if found is None else str(found)
 
+    def flag(self, name: str) -> bool:
+        """True or false; false where it is not written."""
+        return bool(self._take(name, False, bool, "true or false"))
+
     def number(self, name: str, default: int, *, least: int = 0) -> int:
         """A whole number."""
         found = self._take(name, default, int, "a whole number")

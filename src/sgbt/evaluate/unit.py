@@ -98,7 +98,8 @@ def cell_units(cell: Cell, materials: Materials) -> list[Unit]:
                 "options": repr(method_named(method, **cell.attack_options.get(method, {}))),
                 "seed": cell.seed,
                 "max_queries": cell.max_queries,
-                "sample": {"size": cell.sample, "seed": cell.sample_seed},
+                "sample": {"size": cell.sample, "seed": cell.sample_seed}
+                | ({"correct": True} if cell.sample_correct else {}),
             }
             units.append(_unit(ATTACK, cell, materials, train=training.key, table=table, against=against, **asked))
     return units

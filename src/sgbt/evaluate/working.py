@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from sgbt.attacks import AttackResult, attack
@@ -81,8 +82,18 @@ class Workplace:
         """The test texts that the unit is about, and their numbers within test if they are a sample."""
         test = self.materials.dataset(self.source).test
         asked = self.unit.spec.get("sample")
+        if asked and asked.get("correct"):
+            return self._until_correct(test, asked["size"], seed=asked["seed"])
         rows = sample_rows(len(test), asked["size"], seed=asked["seed"]) if asked else None
         return (test if rows is None else test.take(rows)), rows
+
+    def _until_correct(self, test: Split, size: int, *, seed: int) -> tuple[Split, tuple[int, ...]]:
+        """Texts in a random order, the same for every model, until `size` of them are classified correctly."""
+        order = np.random.default_rng(seed).permutation(len(test))
+        predicted = self.classifier().predict(test.texts).probabilities.argmax(axis=1)
+        correct = np.cumsum(predicted[order] == test.labels[order])
+        drawn = tuple(sorted(order[: int(np.searchsorted(correct, size)) + 1].tolist()))
+        return test.take(drawn), drawn
 
     def classifier(self) -> TextClassifier:
         """The model that the unit measures."""
