@@ -103,6 +103,8 @@ class TextDataset:
                 where=self.name,
                 remedy="check the label column",
             )
+        if odd := odd_label_names(self.label_names):
+            raise DataError(wanted="label names that are texts, not empty and distinct", got=odd, where=self.name)
         if not len(self.train):
             raise DataError(wanted="texts to train on", got="none", where=self.name)
 
@@ -120,6 +122,18 @@ class TextDataset:
     def hash(self) -> str:
         """The SHA-256 of all splits and the label names: it goes into every run record."""
         return _hash_of([*self.label_names, *(split.hash for split in self.splits)])
+
+
+def odd_label_names(names: Sequence[object]) -> str | None:
+    """What is wrong with the names of labels, if anything: each is a text, not empty, and different from the others."""
+    seen: set[object] = set()
+    for name in names:
+        if not isinstance(name, str) or not name:
+            return repr(name)[:60]
+        if name in seen:
+            return f"{name[:60]!r} twice"
+        seen.add(name)
+    return None
 
 
 def _hash_of(pieces: Iterable[str]) -> str:

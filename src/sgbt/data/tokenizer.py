@@ -85,10 +85,10 @@ class Tokenizer:
     def _compiled(self) -> re.Pattern[str]:
         try:
             compiled = re.compile(self.pattern, re.VERBOSE)
-        except re.error as problem:
+        except (re.error, OverflowError, RecursionError) as problem:
             raise DataError(
                 wanted="a regular expression that finds tokens",
-                got=f"{self.pattern!r} ({problem})",
+                got=f"{self.pattern[:200]!r} ({problem})",
                 where="the tokenizer",
             ) from problem
         if compiled.groups:

@@ -29,7 +29,7 @@ from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit, cell_units, training_config
 from sgbt.evaluate.working import untrained
 from sgbt.models import Bag, TextClassifier
-from sgbt.models.folder import weights_of
+from sgbt.models.weights import weights_of
 from sgbt.training import OBJECTIVES, train
 from sgbt.training.beginning import adopt_vocabulary
 

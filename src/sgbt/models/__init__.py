@@ -5,10 +5,12 @@ from sgbt.models.blueprint import AnyModel, Bag, Network
 from sgbt.models.classifier import Predictions, TextClassifier
 from sgbt.models.cnn import CNNConfig, TextCNN
 from sgbt.models.embedding import WordEmbedding
-from sgbt.models.folder import load_classifier, save_classifier, weights_hash
+from sgbt.models.folder import load_classifier, save_classifier
 from sgbt.models.gram_bag import GramBag, GramBagConfig
+from sgbt.models.identity import Identity, Naming, covers_weights_alone, identity_of
 from sgbt.models.linear_bag import LinearBag, LinearBagConfig
 from sgbt.models.two_channel import TwoChannel
+from sgbt.models.weights import weights_hash
 from sgbt.models.worst_case import feature_box, worst_case_logits
 
 MODELS: dict[str, type[TextCNN] | type[BiLSTM] | type[LinearBag] | type[GramBag]] = {
@@ -25,15 +27,19 @@ __all__ = [
     "CNNConfig",
     "GramBag",
     "GramBagConfig",
+    "Identity",
     "LinearBag",
     "LinearBagConfig",
+    "Naming",
     "Network",
     "Predictions",
     "TextCNN",
     "TextClassifier",
     "TwoChannel",
     "WordEmbedding",
+    "covers_weights_alone",
     "feature_box",
+    "identity_of",
     "load_classifier",
     "save_classifier",
     "weights_hash",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, fields
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from sgbt.models.embedding import WordEmbedding
 from sgbt.models.gram_bag import GramBag, GramBagConfig
 from sgbt.models.linear_bag import LinearBag, LinearBagConfig
 from sgbt.models.two_channel import TwoChannel
+from sgbt.option_kinds import kind_of_option
 
 Network = TextCNN | BiLSTM
 """The networks over word vectors, which every objective can train."""
@@ -23,6 +25,18 @@ Bag = LinearBag | GramBag
 
 AnyModel = Network | TwoChannel | Bag
 """Whatever a folder can hold, and predict and certify with."""
+
+
+def parts_of(model: AnyModel) -> tuple[Network | Bag, ...]:
+    """The models whose logits are added: those of two channels, or the one that there is."""
+    return model.parts if isinstance(model, TwoChannel) else (model,)
+
+
+def words_read_by(part: Network | Bag) -> int:
+    """How many ids the model knows: as many as its vocabulary must have, padding and the unknown word included."""
+    if isinstance(part, Bag):
+        return int(part.codes.shape[-1])
+    return len(part.embedding.weight if part.embedding.codes is None else part.embedding.codes)
 
 
 PAST_OPTIONS = frozenset({"hops"})
@@ -52,21 +66,40 @@ def build(plan: dict[str, Any]) -> AnyModel:
         if plan["kind"] in (LinearBag.kind, GramBag.kind):
             return empty_bag(plan)
         make, config = {"cnn": (TextCNN, CNNConfig), "bilstm": (BiLSTM, BiLSTMConfig)}[plan["kind"]]
-        options = config(**plan["options"])
+        options = options_of(config, plan["options"])
         return make(embedding_of(plan, options), options)
-    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
+    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OverflowError) as problem:
+        fault = (str(problem).splitlines() or ["?"])[0][:200]
         raise ModelError(
-            wanted="a model description that sgbt wrote", got=f"one with a fault at {problem}", where="config.json"
+            wanted="a model description that sgbt wrote", got=f"one with a fault at {fault}", where="config.json"
         ) from problem
+
+
+def options_of(kind: type[Any], given: Mapping[str, Any]) -> Any:
+    """The options of a model from JSON, each of the kind that its default has."""
+    for field in fields(kind):
+        wanted = kind_of_option(field.default)
+        value = given.get(field.name, field.default)
+        if not wanted.fits(value) and not (value is None and field.default is None):
+            raise ModelError(wanted=f"{wanted.name} for {field.name}", got=repr(value)[:60], where="config.json")
+    return kind(**given)
+
+
+def sizes_of(plan: Mapping[str, Any], *names: str) -> tuple[int, ...]:
+    """Sizes that a plan states: whole numbers of at least 0."""
+    for name in names:
+        if type(plan[name]) is not int or plan[name] < 0:
+            raise ModelError(wanted=f"a size for {name}", got=repr(plan[name])[:60], where="config.json")
+    return tuple(plan[name] for name in names)
 
 
 def embedding_of(plan: dict[str, Any], options: CNNConfig | BiLSTMConfig) -> WordEmbedding:
     """An empty embedding of the planned size."""
     return WordEmbedding(
-        torch.zeros(plan["rows"], plan["width"]),
+        torch.zeros(*sizes_of(plan, "rows", "width")),
         trainable=options.trainable_embedding,
         projection=options.projection,
-        codes=None if plan["encoded"] is None else torch.zeros(plan["encoded"], dtype=torch.int64),
+        codes=None if plan["encoded"] is None else torch.zeros(*sizes_of(plan, "encoded"), dtype=torch.int64),
     )
 
 
@@ -74,8 +107,11 @@ def empty_bag(plan: dict[str, Any]) -> Bag:
     """A linear model with room for the planned words and keys."""
     linear = plan["kind"] == LinearBag.kind
     options = {name: option for name, option in plan["options"].items() if name not in PAST_OPTIONS}
-    model: Bag = LinearBag(LinearBagConfig(**options)) if linear else GramBag(GramBagConfig(**options))
+    model: Bag = (
+        LinearBag(options_of(LinearBagConfig, options)) if linear else GramBag(options_of(GramBagConfig, options))
+    )
     maps = 1 if isinstance(model, LinearBag) else len(model.config.resolutions)
-    codes = torch.zeros(*([maps] if maps > 1 else []), plan["words"], dtype=torch.int64)
-    model.adopt(codes=codes, keys=torch.zeros(plan["keys"], dtype=torch.int64))
+    words, keys = sizes_of(plan, "words", "keys")
+    codes = torch.zeros(*([maps] if maps > 1 else []), words, dtype=torch.int64)
+    model.adopt(codes=codes, keys=torch.zeros(keys, dtype=torch.int64))
     return model

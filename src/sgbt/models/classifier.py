@@ -10,9 +10,11 @@ import torch
 from torch import Tensor
 
 from sgbt.data import RaggedIds, Tokenizer, batches, tokenise
+from sgbt.data.dataset import odd_label_names
 from sgbt.errors import ModelError
 from sgbt.lexicon import SubstitutionTable, Vocabulary
-from sgbt.models.blueprint import AnyModel
+from sgbt.models.blueprint import AnyModel, parts_of, words_read_by
+from sgbt.models.identity import identity_of
 
 POSITIONS_PER_BATCH = 1 << 16
 
@@ -38,6 +40,22 @@ class TextClassifier:
     table: SubstitutionTable | None = None
     max_length: int = 512
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
+
+    def __post_init__(self) -> None:
+        _check_kinds(self)
+        object.__setattr__(self, "label_names", tuple(self.label_names))
+        if odd := odd_label_names(self.label_names):
+            raise ModelError(wanted="label names that are texts, not empty and distinct", got=odd, where="label_names")
+        for part in parts_of(self.model):
+            _check_count("one name for each class of the model", part.config.classes, len(self.label_names))
+            _check_count(
+                "a vocabulary with one word for each row of the model", words_read_by(part), len(self.vocabulary)
+            )
+
+    @property
+    def identity(self) -> str:
+        """One hash over everything that decides an answer; weights are read anew each time, for they may change."""
+        return identity_of(self).hash
 
     def encode(self, texts: Sequence[str]) -> RaggedIds:
         """The ids of the words that the model reads."""
@@ -68,3 +86,21 @@ class TextClassifier:
         """The label and the probabilities of every text."""
         probabilities = self.logits_of(self.encode(texts), batch_size=batch_size).softmax(dim=1).numpy()
         return Predictions(tuple(self.label_names[row] for row in probabilities.argmax(axis=1)), probabilities)
+
+
+def _check_kinds(given: TextClassifier) -> None:
+    """That every part is of its kind: what follows relies on it."""
+    whole = type(given.max_length) is int and given.max_length >= 1
+    for fits, wanted, value in (
+        (isinstance(given.vocabulary, Vocabulary), "a Vocabulary", given.vocabulary),
+        (isinstance(given.tokenizer, Tokenizer), "a Tokenizer", given.tokenizer),
+        (isinstance(given.label_names, tuple | list), "a list of label names", given.label_names),
+        (whole, "max_length as a whole number of at least 1", given.max_length),
+    ):
+        if not fits:
+            raise ModelError(wanted=wanted, got=repr(value)[:60], where="a TextClassifier")
+
+
+def _check_count(wanted: str, expected: int, actual: int) -> None:
+    if expected != actual:
+        raise ModelError(wanted=f"{wanted} ({expected:,})", got=f"{actual:,}", where="a TextClassifier")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,20 +18,30 @@ from sgbt.files import atomic_write
 from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models.blueprint import AnyModel, blueprint, build
 from sgbt.models.classifier import TextClassifier
+from sgbt.models.identity import Identity, identity_of
+from sgbt.models.weights import weights_of
 from sgbt.version import __version__
 
 FORMAT = 1
 CONFIG, WEIGHTS, VOCABULARY, TABLE = "config.json", "model.safetensors", "vocabulary.json", "substitutions.json.gz"
 
-FIELDS: dict[str, type | tuple[type, ...]] = {
-    "model": dict,
-    "weights": str,
-    "label_names": list,
-    "max_length": int,
-    "tokenizer": str,
+FIELDS: dict[str, tuple[type, ...]] = {
+    "model": (dict,),
+    "weights": (str,),
+    "label_names": (list,),
+    "max_length": (int,),
+    "tokenizer": (str,),
     "substitutions": (str, type(None)),
 }
 """What config.json must have, and of which kind."""
+
+LATER_FIELDS: dict[str, tuple[type, ...]] = {
+    "vocabulary": (str,),
+    "training": (dict,),
+    "identity": (str,),
+    "identity_parts": (dict,),
+}
+"""What folders of earlier versions do not all have."""
 
 
 def save_classifier(classifier: TextClassifier, folder: str | Path, *, training: dict[str, Any] | None = None) -> Path:
@@ -46,12 +55,15 @@ def save_classifier(classifier: TextClassifier, folder: str | Path, *, training:
     if classifier.table is not None:
         classifier.table.to_json(folder / TABLE)
     save_tensors(weights_of(classifier.model), folder / WEIGHTS)
+    identity = identity_of(classifier)
     config = {
         "format": FORMAT,
         "sgbt": __version__,
+        "identity": identity.hash,
+        "identity_parts": dict(identity.parts),
         "model": blueprint(classifier.model),
-        "weights": weights_hash(classifier.model),
-        "vocabulary": classifier.vocabulary.hash,
+        "weights": identity.parts["weights"],
+        "vocabulary": identity.parts["vocabulary"],
         "label_names": classifier.label_names,
         "max_length": classifier.max_length,
         "tokenizer": classifier.tokenizer.pattern,
@@ -71,24 +83,39 @@ def load_classifier(folder: str | Path) -> TextClassifier:
     with _told_of_models():
         tokenizer = Tokenizer(config["tokenizer"])
         tokenizer.words("")  # a pattern that cannot be used shows itself now
-    model = build(config["model"])
-    _fill(model, _present(folder / WEIGHTS))
-    _agree("the weights", config["weights"], weights_hash(model), folder)
-    parts: tuple[Any, ...] = getattr(model, "parts", (model,))
-    for part in parts:
-        embedding = getattr(part, "embedding", None)
-        if embedding is not None:
-            listed = embedding.weight if embedding.codes is None else embedding.codes
-            _same("a vocabulary with one word for each row of the model", len(listed), len(vocabulary), folder)
-        _same("one name for each class of the model", part.config.classes, len(config["label_names"]), folder)
-    return TextClassifier(
-        model=model.eval(),
-        vocabulary=vocabulary,
-        label_names=tuple(config["label_names"]),
-        table=table,
-        max_length=config["max_length"],
-        tokenizer=tokenizer,
-    )
+    model = _filled(config["model"], _present(folder / WEIGHTS))
+    try:
+        classifier = TextClassifier(
+            model=model.eval(),
+            vocabulary=vocabulary,
+            label_names=tuple(config["label_names"]),
+            table=table,
+            max_length=config["max_length"],
+            tokenizer=tokenizer,
+        )
+    except ModelError as problem:
+        raise ModelError(
+            wanted=problem.wanted, got=problem.got, where=str(folder), remedy="copy the whole folder again"
+        ) from problem
+    _check_identity(identity_of(classifier), config, folder)
+    return classifier
+
+
+def _check_identity(own: Identity, config: dict[str, Any], folder: Path) -> None:
+    """That the folder holds the model that was saved there; one of an earlier version names its weights alone."""
+    _agree("the weights", config["weights"], own.parts["weights"], folder)
+    if "identity" not in config:
+        return
+    stored = config.get("identity_parts", {})
+    for name, found in own.parts.items():
+        if stored.get(name, found) != found:
+            raise ModelError(
+                wanted=f"the {name} that the identity in config.json covers",
+                got="another",
+                where=str(folder),
+                remedy="it was changed after it was saved: copy the whole folder again, or save the changed model anew",
+            )
+    _agree("a model that, with its identity in config.json, has the name", config["identity"], own.hash, folder)
 
 
 def _read_words(folder: Path, config: dict[str, Any]) -> tuple[Vocabulary, SubstitutionTable | None]:
@@ -102,20 +129,6 @@ def _read_words(folder: Path, config: dict[str, Any]) -> tuple[Vocabulary, Subst
     if table is not None:
         _agree("the substitution table", config["substitutions"], table.hash, folder)
     return vocabulary, table
-
-
-def weights_of(model: AnyModel) -> dict[str, torch.Tensor]:
-    """Copies of all weights and buffers, on the CPU."""
-    return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in model.state_dict().items()}
-
-
-def weights_hash(model: AnyModel) -> str:
-    """The SHA-256 of all weights by name: it tells models apart, and goes into every certificate."""
-    whole = hashlib.sha256()
-    for name, tensor in sorted(weights_of(model).items()):
-        whole.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-        whole.update(tensor.numpy().tobytes())
-    return whole.hexdigest()
 
 
 def save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
@@ -155,7 +168,9 @@ def _read_config(folder: Path) -> dict[str, Any]:
         )
     try:
         config: dict[str, Any] = json.loads(_present(folder / CONFIG).read_bytes())
-        version = int(config["format"])
+        version = config["format"]
+        if type(version) is not int or version < 1:
+            raise ValueError(version)
     except (ValueError, KeyError, TypeError) as problem:
         raise ModelError(wanted="a config.json that sgbt wrote", got="something else", where=str(folder)) from problem
     if version > FORMAT:
@@ -165,9 +180,9 @@ def _read_config(folder: Path) -> dict[str, Any]:
             where=str(folder),
             remedy="upgrade sgbt",
         )
-    for name, kinds in FIELDS.items():
-        if name not in config or not isinstance(config[name], kinds):
-            got = "none" if name not in config else "something else"
+    for name, kinds in (FIELDS | {name: LATER_FIELDS[name] for name in LATER_FIELDS if name in config}).items():
+        if name not in config or type(config[name]) not in kinds:  # true is no whole number
+            got = "none" if name not in config else repr(config[name])[:60]
             raise ModelError(wanted=f"{name} in config.json as sgbt writes it", got=got, where=str(folder))
     return config
 
@@ -195,13 +210,6 @@ def _forget(path: Path) -> None:
         ) from problem
 
 
-def _same(wanted: str, expected: int, actual: int, folder: Path) -> None:
-    if expected != actual:
-        raise ModelError(
-            wanted=f"{wanted} ({expected})", got=str(actual), where=str(folder), remedy="copy the whole folder again"
-        )
-
-
 def _agree(what: str, expected: str, actual: str, folder: Path) -> None:
     if expected != actual:
         raise ModelError(
@@ -212,8 +220,10 @@ def _agree(what: str, expected: str, actual: str, folder: Path) -> None:
         )
 
 
-def _fill(model: AnyModel, path: Path) -> None:
-    stored, wanted = load_tensors(path), model.state_dict()
+def _filled(plan: dict[str, Any], path: Path) -> AnyModel:
+    """The model of a blueprint with the weights of a file."""
+    model, stored = build(plan), load_tensors(path)
+    wanted = model.state_dict()
     if set(stored) != set(wanted):
         odd = sorted(set(stored) ^ set(wanted))
         raise ModelError(
@@ -228,3 +238,4 @@ def _fill(model: AnyModel, path: Path) -> None:
     if len(precisions) == 1:  # a model that was saved in float64 comes back in float64
         model.to(precisions.pop())
     model.load_state_dict(stored)
+    return model

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sgbt.errors import TrainingError, did_you_mean
+from sgbt.option_kinds import kind_of_option
 
 T = TypeVar("T")
 
@@ -108,31 +109,7 @@ def with_options(value: Any, options: dict[str, Any], where: str) -> Any:
             raise TrainingError(
                 wanted=f"one of {', '.join(sorted(known)) or 'no'} options", got=repr(name), where=where
             )
-        wanted = _kind(getattr(value, name) if known[name] is MISSING else known[name])
+        wanted = kind_of_option(getattr(value, name) if known[name] is MISSING else known[name])
         if not wanted.fits(option):
             raise TrainingError(wanted=f"{wanted.name} for {name}", got=repr(option), where=where)
     return replace(value, **options)
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """What a person may write for an option, judged by the value it has otherwise."""
-
-    name: str
-    fits: Callable[[Any], bool]
-
-
-def _kind(value: Any) -> _Kind:
-    if isinstance(value, bool):
-        return _Kind("true or false", lambda given: isinstance(given, bool))
-    if value is None or isinstance(value, int):  # an option that is off by default is a size
-        return _Kind("a whole number", lambda given: isinstance(given, int) and not isinstance(given, bool))
-    if isinstance(value, float):
-        return _Kind("a number", lambda given: isinstance(given, int | float) and not isinstance(given, bool))
-    if isinstance(value, tuple):
-        each = _kind(value[0] if value else 0.0)  # a list that is empty by default is one of numbers
-        return _Kind(
-            f"a list of {each.name.removeprefix('a ')}s",
-            lambda given: isinstance(given, list | tuple) and all(each.fits(item) for item in given),
-        )
-    return _Kind("a text", lambda given: isinstance(given, str))
