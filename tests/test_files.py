@@ -104,7 +104,7 @@ class TestAtomicWrite:
     def test_a_folder_in_the_way_is_one_sentence(self, tmp_path: Path) -> None:
         (tmp_path / "a").mkdir()
         with (
-            pytest.raises(SgbtError, match=r"wanted to write, got is a directory in .*/a;"),
+            pytest.raises(SgbtError, match=r"wanted a file to write, got a folder in .*/a;"),
             atomic_write(tmp_path / "a"),
         ):
             pass
@@ -133,7 +133,7 @@ class TestUnwritableFolder:
         def denied(*arguments: object, **options: object) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(tmp_path))
 
-        monkeypatch.setattr(files.tempfile, "mkstemp", denied)  # the system refuses root nothing, hence by hand
+        monkeypatch.setattr(files, "new_beside", denied)  # the system refuses root nothing, hence by hand
         with pytest.raises(SgbtError, match="wanted to write, got permission denied in"):
             self._write(tmp_path)
 

@@ -1,7 +1,8 @@
 """Writing so that nothing is ever half-written, and telling files apart by content.
 
 A file appears under its own name only when it is complete: it is written beside its place under a temporary name,
-flushed to disk, and renamed. A process killed at any moment leaves either the old file or the new one.
+flushed to disk, and renamed. A process killed at any moment leaves either the old file or the new one. What is no
+regular file is written through or refused (`sgbt.outputs`); what was there keeps its mode.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ import fcntl
 import hashlib
 import os
 import shutil
-import tempfile
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from sgbt.errors import SgbtError
+from sgbt.outputs import PARTIAL as PARTIAL
+from sgbt.outputs import folder_target, new_beside, new_folder_beside, open_through, regular_target, to_disk
 
-PARTIAL = ".partial-"
 _DISK_FAILURES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
@@ -59,19 +61,27 @@ def whole_lines(content: bytes, *, begin: bytes) -> int:
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
-    """Open a binary stream whose bytes become `path` on success and leave no trace on failure."""
+    """Open a binary stream whose bytes become `path` on success and leave no trace on failure.
+
+    A link stays, and what it leads to is replaced. Into a pipe or a device bytes go as they come.
+    """
     make_folder(path.parent)
     with writing_errors(path):
-        handle, name = tempfile.mkstemp(prefix=f"{PARTIAL}{path.name}-", dir=path.parent)
-    temporary = Path(name)
+        target = regular_target(path)
+        through = open_through(path) if target is None else None
+    if through is not None:
+        with disk_errors(path), through:
+            yield through
+        return
+    assert target is not None
+    with writing_errors(path):
+        temporary, handle = new_beside(target)
     try:
         with disk_errors(path), os.fdopen(handle, "wb") as stream:
             yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+            to_disk(stream)
         with writing_errors(path):
-            temporary.chmod(0o644)
-            temporary.replace(path)
+            temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -81,17 +91,17 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     """A new folder whose content becomes `path` on success, replacing what was there, and vanishes on failure.
 
     Where there was one before, two renames follow each other: a kill exactly between them leaves no folder at `path`,
-    which a later run makes again, and never a mixture.
+    which a later run makes again, and never a mixture. A link to a folder stays.
     """
     make_folder(path.parent)
     with writing_errors(path):
-        temporary = Path(tempfile.mkdtemp(prefix=f"{PARTIAL}{path.name}-", dir=path.parent))
+        target = folder_target(path)
+        temporary = new_folder_beside(target)
     try:
         with disk_errors(path):
             yield temporary
         with writing_errors(path):
-            temporary.chmod(0o755)
-            _exchange(temporary, path)
+            _exchange(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -100,6 +110,7 @@ def _exchange(new: Path, path: Path) -> None:
     if not path.exists():
         new.replace(path)
         return
+    new.chmod(stat.S_IMODE(path.stat().st_mode))
     old = new.with_name(new.name + "-old")
     path.replace(old)
     try:

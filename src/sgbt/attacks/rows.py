@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +12,7 @@ from typing import Any
 from sgbt.attacks.result import AttackResult
 from sgbt.errors import AttackError
 from sgbt.files import disk_errors, make_folder, whole_lines, writing_errors
+from sgbt.outputs import is_regular, open_to_append, to_disk
 
 BEGIN = b'{"settings": "'
 """How every row begins."""
@@ -33,9 +33,11 @@ class Rows:
 
     def __enter__(self) -> Rows:
         if self._path is not None:
-            make_folder(self._path.resolve().parent)
+            make_folder(self._path.parent)
             with writing_errors(self._path):
-                self._stream = self._path.open("a+b")
+                self._stream = open_to_append(self._path)
+            if not is_regular(self._stream):  # a pipe or a device: nothing is known of what went there before
+                return self
             try:
                 fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as problem:
@@ -74,8 +76,7 @@ class Rows:
         line = json.dumps({"settings": settings, **result.to_row()}, ensure_ascii=False)
         with disk_errors(self._path):
             self._stream.write(line.encode("utf-8", "surrogatepass") + b"\n")
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
+            to_disk(self._stream)
 
     def _read(self) -> None:
         self._stream.seek(0)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import BinaryIO
 
 from sgbt.certify.certificate import Certificate
 from sgbt.errors import CertificateError
-from sgbt.files import disk_errors, make_folder, whole_lines
+from sgbt.files import disk_errors, make_folder, whole_lines, writing_errors
+from sgbt.outputs import is_regular, open_to_append, to_disk
 
 BEGIN = b'{"index": '
 """How every row begins."""
@@ -32,7 +32,8 @@ def read_rows(path: str | Path) -> list[Certificate]:
 class RowFile:
     """A file of certificates that grows; use it as a context manager.
 
-    Opening it removes a last line that a kill cut off, and holds the file so that no other process appends meanwhile.
+    Opening it removes a last line that a kill cut off, and holds the file so that no other process appends meanwhile;
+    a pipe or a device takes rows as they come.
     Rows are the system's before `append` returns, so a kill loses none; they reach the disk within about a second,
     so a power cut loses at most what is soon decided again.
     """
@@ -40,20 +41,16 @@ class RowFile:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.rows: dict[int, Certificate] = {}
-        self._stream: IO[bytes] | None = None
+        self._stream: BinaryIO | None = None
         self._synced = time.monotonic()
 
     def __enter__(self) -> RowFile:
         make_folder(self.path.parent)
-        try:
-            stream = self.path.open("a+b")
-        except OSError as problem:
-            raise CertificateError(
-                wanted="to append to a file",
-                got=str(problem.strerror),
-                where=str(self.path),
-                remedy="choose another --out",
-            ) from problem
+        with writing_errors(self.path):
+            stream = open_to_append(self.path)
+        if not is_regular(stream):  # a pipe or a device: nothing is known of what went there before
+            self._stream = stream
+            return self
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             stream.seek(0)
@@ -79,7 +76,7 @@ class RowFile:
             stream, self._stream = self._stream, None
             with disk_errors(self.path):  # what could not be written is tried again
                 try:
-                    os.fsync(stream.fileno())
+                    to_disk(stream)
                 finally:
                     stream.close()
 
@@ -95,7 +92,7 @@ class RowFile:
             self._stream.write(lines.encode())
             self._stream.flush()
             if time.monotonic() - self._synced > SYNC_SECONDS:
-                os.fsync(self._stream.fileno())
+                to_disk(self._stream)
                 self._synced = time.monotonic()
         self.rows |= {row.index: row for row in fresh}
 
