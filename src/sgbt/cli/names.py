@@ -33,6 +33,7 @@ GRIDS = (
     "imdb-linear",
     "imdb-two-channel",
     "recipes",
+    "reproduction-stated-set-small",
     "smoke",
     "substitutions-small",
     "table1",
