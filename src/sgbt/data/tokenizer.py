@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from sgbt.data.token_pattern import across_spaces
 from sgbt.errors import DataError
 
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})
@@ -99,6 +100,21 @@ class Tokenizer:
                 remedy="write (?:...) for each",
             )
         return compiled
+
+    def require_spaces_separate(self) -> None:
+        """Refuse a pattern under which a space might not separate words (`sgbt.data.token_pattern`).
+
+        Such a tokenizer can read texts, but what is proven about words and their substitutes would not be about texts.
+        """
+        if self.pattern == ENGLISH:
+            return  # it passes, as a test says
+        if fault := across_spaces(self.pattern):
+            raise DataError(
+                wanted="a token pattern by which a space always separates words",
+                got=f"{self.pattern!r} (it {fault})",
+                where="the tokenizer",
+                remedy=r"write \S for any character but white space, and (?!\S) for the end of a word",
+            )
 
     def words(self, text: str) -> tuple[str, ...]:
         """The words of a text, in lower case: the fast path, without positions."""
