@@ -18,10 +18,11 @@ import pytest
 from tests.attacks.world import World
 
 from sgbt.attacks import METHODS, AttackBugError, AttackResult, attack, read_rows, summarise, write_textattack_csv
+from sgbt.attacks.callable_engine import MASK_WORD
 from sgbt.attacks.check import checked
 from sgbt.attacks.result import Swap
 from sgbt.attacks.victim import victim_of
-from sgbt.data import Split
+from sgbt.data import Split, Tokenizer
 from sgbt.errors import AttackError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import TextClassifier
@@ -143,6 +144,27 @@ def test_a_callable_gives_what_its_classifier_gives(world: World, classifier_of:
         assert [row.queries for row in fast] == [row.queries for row in slow]
         checks = sum(row.status == "success" for row in slow) + len(texts)
         assert len(asked) <= len(set(asked)) + checks
+
+
+def test_a_callable_is_shown_texts_of_as_many_words_with_unknown_ones_as_they_are(world: World) -> None:
+    """A masked word is one word as well; no other word that stands in a text is changed on the way."""
+    tokenizer, text = Tokenizer(), "Wba Strange, <unk> <pad> wca\x00n't İSTANBUL \ud83d wda"
+    words, shown = tokenizer.words(text), []
+
+    def classify(texts: Sequence[str]) -> np.ndarray:
+        shown.extend(texts)
+        return np.tile([0.3, 0.7], (len(texts), 1))
+
+    attack(classify, [text], world.table, method="pwws")
+    assert len(shown) > 5
+    masked = 0
+    for each in shown:
+        found = tokenizer.words(each)
+        assert len(found) == len(words)
+        for old, new in zip(words, found, strict=True):
+            assert new in (old, MASK_WORD, *world.table.substitutes(old))
+            masked += new == MASK_WORD
+    assert masked
 
 
 def test_gradient_needs_a_white_box(world: World) -> None:

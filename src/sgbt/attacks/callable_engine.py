@@ -14,8 +14,8 @@ from sgbt.errors import AttackError
 BATCH = 256
 RESOLUTION = 6
 """Decimals of a probability that mean something: differences below are rounding, and count as none."""
-MASK_WORD = "<unk>"
-"""What stands for a masked word in a text that is shown to a victim whose unknown id is out of reach."""
+MASK_WORD = "unk"
+"""What stands for a masked word in a text that is shown to a victim whose unknown id is out of reach: one word."""
 
 
 class CallableEngine:
@@ -51,16 +51,11 @@ class CallableEngine:
         return answers
 
     def _written(self, state: State) -> str:
+        """The state as a text of as many words; what cannot be written changes nothing, so it breaks nothing."""
         swaps = dict(self._space.changes(np.where(state == MASKED, 0, state)))
-        masked = np.flatnonzero(state == MASKED)
-        if not len(masked):
-            return self._tokens.replace(swaps)
-        tokens, pieces, position = self._tokens, [], 0
-        swaps |= {int(place): MASK_WORD for place in masked}
-        for place in sorted(swaps):
-            pieces += [tokens.text[position : tokens.starts[place]], swaps[place]]
-            position = tokens.ends[place]
-        return "".join([*pieces, tokens.text[position:]])
+        swaps |= {int(place): MASK_WORD for place in np.flatnonzero(state == MASKED)}
+        text = self._tokens.written(swaps)
+        return self._tokens.text if text is None else text
 
 
 def checked_answer(answer: object, texts: int) -> Probabilities:

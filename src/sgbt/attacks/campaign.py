@@ -156,7 +156,10 @@ class Campaign:
         if found is None:
             return result(FAILED, label, text, (), scorer.queries)
         swaps = tuple(Swap(place, tokens.words[place], word) for place, word in sorted(space.changes(found).items()))
-        perturbed, after = yield from checked(self.victim.tokenizer, tokens, swaps, label, self.table, self.name)
+        adversarial = yield from checked(self.victim.tokenizer, tokens, swaps, label, self.table, self.name)
+        if adversarial is None:
+            return result(FAILED, label, text, (), scorer.queries)
+        perturbed, after = adversarial
         return result(SUCCESS, after, perturbed, swaps, scorer.queries)
 
 

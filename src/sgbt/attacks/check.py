@@ -23,13 +23,15 @@ class Shown:
 
 def checked(
     tokenizer: Tokenizer, tokens: Tokens, swaps: tuple[Swap, ...], label: int, table: SubstitutionTable, name: str
-) -> Generator[Shown, int, tuple[str, int]]:
-    """The adversarial text and its new label, after all that makes it one was seen to hold.
+) -> Generator[Shown, int, tuple[str, int] | None]:
+    """The adversarial text and its new label, after all that makes it one was seen to hold; None if it has no text.
 
     The text is written back, tokenised afresh, compared word by word with the allowed set, and shown to the victim
     itself, not to the engine that found it; texts of several attacks are shown together.
     """
-    text = tokens.replace({swap.position: swap.new for swap in swaps})
+    text = tokens.written({swap.position: swap.new for swap in swaps})
+    if text is None:
+        return None
     words = tokenizer.words(text)
     if len(words) != len(tokens):
         raise AttackBugError(f"{name}: {len(tokens)} words became {len(words)}")

@@ -37,6 +37,7 @@ def robust_by_oracle(
 
     A certified text that some variant breaks is a contradiction, and raises.
     """
+    table.require_read_by(classifier.tokenizer)
     index = SubstitutionIndex.build(table, classifier.vocabulary)
     held, proven, total = 0, 0, 0
     model, training = classifier.model, classifier.model.training

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -38,30 +38,44 @@ class Tokens:
     def replace(self, swaps: Mapping[int, str]) -> str:
         """The text with the word at each given position replaced, in the casing that stood there.
 
-        The result, tokenised afresh, is exactly these words with those swaps: where a swap would fuse with its
-        neighbour ("1.two" with "2"), a space is put between; what cannot be written back at all is refused.
+        The result, tokenised afresh, is exactly these words with those swaps; what cannot be written is refused.
+        """
+        text = self.written(swaps)
+        if text is None:
+            raise DataError(
+                wanted="substitutes that stay single words when the text is read again",
+                got=", ".join(f"{self.words[place]} -> {word}" for place, word in swaps.items()),
+                remedy="check the substitution table with Tokenizer.is_word",
+            )
+        return text
+
+    def written(self, swaps: Mapping[int, str]) -> str | None:
+        """The same, or None where no way of writing it reads as these words with those swaps.
+
+        First in place; where a swap would fuse with its neighbour ("two,500" with "2"), with spaces around the swaps;
+        last with one space between all words. If a space separates words (`Tokenizer.require_spaces_separate`) and every
+        word is one by itself (`Tokenizer.is_word`), the last reads as wanted, so None is never the answer. Every word
+        that the default pattern finds is one by itself.
         """
         if beyond := [place for place in swaps if not 0 <= place < len(self)]:
             raise DataError(wanted=f"positions from 0 to {len(self) - 1}", got=str(beyond[0]), where="the swaps")
         wanted = tuple(swaps.get(place, word) for place, word in enumerate(self.words))
-        for spaced in (False, True):
-            text = self._written(swaps, spaced=spaced)
+        for text in self._ways_of_writing(swaps):
             if self.tokenizer.words(text) == wanted:
                 return text
-        raise DataError(
-            wanted="substitutes that stay single words when the text is read again",
-            got=", ".join(f"{self.words[place]} -> {word}" for place, word in swaps.items()),
-            remedy="check the substitution table with Tokenizer.is_word",
-        )
+        return None
 
-    def _written(self, swaps: Mapping[int, str], *, spaced: bool) -> str:
+    def _ways_of_writing(self, swaps: Mapping[int, str]) -> Iterator[str]:
+        shown = [self.text[start:end] for start, end in zip(self.starts, self.ends, strict=True)]
         pieces, position = [], 0
         for place in sorted(swaps):
-            start, end = self.starts[place], self.ends[place]
-            pieces += [self.text[position:start], _in_casing_of(self.text[start:end], swaps[place])]
-            position = end
+            shown[place] = _in_casing_of(shown[place], swaps[place])
+            pieces += [self.text[position : self.starts[place]], shown[place]]
+            position = self.ends[place]
         pieces.append(self.text[position:])
-        return _joined_apart(pieces) if spaced else "".join(pieces)
+        yield "".join(pieces)
+        yield _joined_apart(pieces)
+        yield " ".join(shown)
 
 
 @dataclass(frozen=True)

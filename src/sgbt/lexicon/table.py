@@ -121,18 +121,28 @@ class SubstitutionTable:
         return SubstitutionTable(kept, f"{self.name}, nearest {count}")
 
     def require_read_by(self, tokenizer: Tokenizer) -> None:
-        """Refuse a tokenizer that reads some word of the table as anything but itself: positions would shift."""
-        if tokenizer == Tokenizer():
-            return  # such words are refused when a table is made
-        for word in self.entries:
-            for other in (word, *self.entries[word]):
-                if not tokenizer.is_word(other):
-                    raise LexiconError(
-                        wanted="a table whose words are single words for the model's tokenizer",
-                        got=f"{other!r}, which it reads as {' '.join(tokenizer.words(other)) or 'nothing'!r}",
-                        where=self.name,
-                        remedy="mend the token pattern, or leave that word out of the table",
-                    )
+        """Refuse a tokenizer with which substituting words would not be substituting in texts.
+
+        A space must separate words (`Tokenizer.require_spaces_separate`), and every word of the table must be read as
+        itself: else positions would shift. What was seen to hold is not looked at again.
+        """
+        if tokenizer == Tokenizer() or tokenizer in self._readers:
+            return  # words that the default reads otherwise are refused when a table is made
+        tokenizer.require_spaces_separate()
+        for word in dict.fromkeys(each for pair in self.entries.items() for each in (pair[0], *pair[1])):
+            if not tokenizer.is_word(word):
+                raise LexiconError(
+                    wanted="a table whose words are single words for the model's tokenizer",
+                    got=f"{word!r}, which it reads as {' '.join(tokenizer.words(word)) or 'nothing'!r}",
+                    where=self.name,
+                    remedy="mend the token pattern, or leave that word out of the table",
+                )
+        self._readers.add(tokenizer)
+
+    @cached_property
+    def _readers(self) -> set[Tokenizer]:
+        """Tokenizers that read every word as itself."""
+        return set()
 
     def describe(self) -> TableDescription:
         """Totals of the table, for a person to read."""

@@ -98,6 +98,8 @@ def load_classifier(folder: str | Path) -> TextClassifier:
             wanted=problem.wanted, got=problem.got, where=str(folder), remedy="copy the whole folder again"
         ) from problem
     _check_identity(identity_of(classifier), config, folder)
+    if table is not None:
+        table.require_read_by(tokenizer)
     return classifier
 
 
