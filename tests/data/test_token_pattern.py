@@ -160,4 +160,4 @@ def test_lower_case_is_made_letter_by_letter_and_once_is_enough() -> None:
     low = "".join(map(_lowered, everything))
     assert len(low) == len(everything)
     assert low == _lowered(everything) == _lowered(low)
-    assert [letter for letter in low if re.fullmatch(r"\s", letter)] == [c for c in everything if re.fullmatch(r"\s", c)]
+    assert re.findall(r"\s", low) == re.findall(r"\s", everything)

@@ -1,4 +1,4 @@
-"""Proofs are about words, adversaries write texts: both mean the same set, and what is outside it is refused or said."""
+"""Proofs are about words, adversaries write texts: both mean the same set, and what is outside is refused or said."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_such_a_tokenizer_serves_where_no_table_is(tmp_path: Path) -> None:
 
 
 def test_words_that_a_literal_replacement_joins_are_outside_the_threat() -> None:
-    """In "two,500" put "2" for "two" by hand, and one word stands where three stood: no substitution, and not proven."""
+    """In "two,500" put "2" for "two" by hand, and one word stands where three stood: this is no substitution."""
     own, table = classifier(Tokenizer()), SubstitutionTable({"two": ("2",)}, "digits")
     text = "i saw two,500"
     assert sgbt.certify(own, [text], table)[0].certified
@@ -91,12 +91,14 @@ def test_words_that_a_literal_replacement_joins_are_outside_the_threat() -> None
 
 TABLE = SubstitutionTable(
     {
-        "good": ("great", "fine", "n't"), "bad": ("awful", "2", "..."), "film": ("movie", "'s"), "n't": ("very", "good"),
-        "the": ("500", "a"), "500": ("2", "the"), ",": ("film", "."), "'s": ("was", "unheard"), "strange": ("good",),
+        "good": ("great", "fine", "n't"), "bad": ("awful", "2", "..."), "film": ("movie", "'s"),
+        "n't": ("very", "good"), "the": ("500", "a"), "500": ("2", "the"), ",": ("film", "."), "'s": ("was", "unheard"), "strange": ("good",),
     },
     "odd words",
 )  # fmt: skip
-KNOWN = tuple(dict.fromkeys(word for pair in TABLE.entries.items() for word in (pair[0], *pair[1]) if word != "unheard"))
+KNOWN = tuple(
+    dict.fromkeys(word for pair in TABLE.entries.items() for word in (pair[0], *pair[1]) if word != "unheard")
+)
 pieces = st.sampled_from(
     ["good", "BAD", "film", "The", "500", "2,500", ",", ".", "n't", "don't", "GOODn't", "film's", "strange", "İß", "'s"]
 )
@@ -126,7 +128,9 @@ def test_every_variant_as_a_text_is_what_it_is_as_words(text: str, max_length: i
         ids.add(tuple(vocabulary.encode(words)))
     assert ids <= set(map(tuple, found.tolist()))
     with torch.no_grad():
-        known = dict(zip(map(tuple, found.tolist()), model(found, torch.ones_like(found, dtype=torch.bool)), strict=True))
+        known = dict(
+            zip(map(tuple, found.tolist()), model(found, torch.ones_like(found, dtype=torch.bool)), strict=True)
+        )
     encoded = own.encode(texts)
     logits = own.logits_of(encoded)
     for row in range(len(texts)):

@@ -21,14 +21,15 @@ induction on r. A literal, class or dot at i < m sees the same character; at m i
 text in a, and fails at both; so no match crosses m. \b and \B compare what stands on both sides of i: a space is not
 a word character, under any flag, and neither is an end of the text, so they answer alike. A lookahead asks whether its
 body matches from i: alike by induction. A lookbehind has a fixed width k in Python, and its body matches from i - k. If
-the k characters do not reach back to the space, alike by induction; if they do, then in s the body fails, since it would
-have to consume the space, and in b there is no room for it: a positive one fails and a negative one holds, in both.
+the k characters do not reach back to the space, alike by induction; if they do, then in s the body fails, since it
+would have to consume the space, and in b there is no room for it: in both a positive
+one fails and a negative one holds.
 Sequences, alternatives, groups (atomic ones as well) and repetitions (greedy, lazy, possessive) are functions of what
 their parts match.
 
-Second, the scan. A match begins at the leftmost place where there is one, and the next is sought from its end. At m none
-begins, since by (4) it would consume the space. So up to m the scan of s finds T(a), and from m + 1 on T(b). If a is
-empty, nothing is found at its only position, neither in a nor, because of the space, in s; likewise for b. (That case
+Second, the scan. A match begins at the leftmost place where there is one, and the next is sought from its end. At m
+none begins, since by (4) it would consume the space. So up to m the scan of s finds T(a), and from m + 1 on T(b). If a
+is empty, nothing is found at its only position, neither in a nor, because of the space, in s; likewise for b. (That case
 stands apart because in an empty text Python before 3.14 lets neither \b nor \B match.)
 
 Lower-casing, which comes before, works letter by letter. All this is about U+0020 alone; a pattern may take line breaks

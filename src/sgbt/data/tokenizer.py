@@ -19,7 +19,12 @@ ENGLISH = r"""
   | \w+                          # words
   | \.\.+ | [^\w\s]              # an ellipsis, and every other mark by itself
 """
-"""What is a token of English text. Hyphens separate, so that each half of a compound is a word with a vector."""
+"""What is a token of English text. Hyphens separate, so that each half of a compound is a word with a vector.
+
+Whatever word it finds, standing alone, is read as itself. A number, a clitic, an ellipsis or a mark: by the same
+alternative, whose lookahead or \\b holds at the end of a text. A run of word characters, cut in front of n't or not: it
+has no apostrophe, so either it is all digits and the first alternative takes all of it, or the last but one does.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +58,9 @@ class Tokens:
         """The same, or None where no way of writing it reads as these words with those swaps.
 
         First in place; where a swap would fuse with its neighbour ("two,500" with "2"), with spaces around the swaps;
-        last with one space between all words. If a space separates words (`Tokenizer.require_spaces_separate`) and every
-        word is one by itself (`Tokenizer.is_word`), the last reads as wanted, so None is never the answer. Every word
-        that the default pattern finds is one by itself.
+        last with one space between all words. If a space separates words (`Tokenizer.require_spaces_separate`) and
+        every word is one by itself (`Tokenizer.is_word`), the last reads as wanted, so None is never the answer. Every
+        word that the default pattern finds is one by itself.
         """
         if beyond := [place for place in swaps if not 0 <= place < len(self)]:
             raise DataError(wanted=f"positions from 0 to {len(self) - 1}", got=str(beyond[0]), where="the swaps")
