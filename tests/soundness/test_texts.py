@@ -92,7 +92,8 @@ def test_words_that_a_literal_replacement_joins_are_outside_the_threat() -> None
 TABLE = SubstitutionTable(
     {
         "good": ("great", "fine", "n't"), "bad": ("awful", "2", "..."), "film": ("movie", "'s"),
-        "n't": ("very", "good"), "the": ("500", "a"), "500": ("2", "the"), ",": ("film", "."), "'s": ("was", "unheard"), "strange": ("good",),
+        "n't": ("very", "good"), "the": ("500", "a"), "500": ("2", "the"), ",": ("film", "."),
+        "'s": ("was", "unheard"), "strange": ("good",),
     },
     "odd words",
 )  # fmt: skip

@@ -29,8 +29,8 @@ their parts match.
 
 Second, the scan. A match begins at the leftmost place where there is one, and the next is sought from its end. At m
 none begins, since by (4) it would consume the space. So up to m the scan of s finds T(a), and from m + 1 on T(b). If a
-is empty, nothing is found at its only position, neither in a nor, because of the space, in s; likewise for b. (That case
-stands apart because in an empty text Python before 3.14 lets neither \b nor \B match.)
+is empty, nothing is found at its only position, neither in a nor, because of the space, in s; likewise for b. (That
+case stands apart because in an empty text Python before 3.14 lets neither \b nor \B match.)
 
 Lower-casing, which comes before, works letter by letter. All this is about U+0020 alone; a pattern may take line breaks
 for letters, as [^ ]+ does.
