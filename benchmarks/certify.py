@@ -141,7 +141,7 @@ def by_budget(classifier: TextClassifier, texts: Split) -> dict[int, float]:
     proofs = certify(classifier, texts)
     radii = [proof.radius if proof.radius is not None else -1 for proof in proofs]
     pairs = list(zip(radii, proofs, strict=True))
-    curve = {n: sum(radius >= min(n, proof.replaceable) for radius, proof in pairs) for n in range(65)}
+    curve = {n: sum(proof.certified or radius >= n for radius, proof in pairs) for n in range(65)}
     for n in range(1, 5):
         curve[n] = max(curve[n], sum(proof.certified for proof in certify(classifier, texts, max_substitutions=n)))
     curve[-1] = sum(proof.certified for proof in proofs)

@@ -26,9 +26,11 @@ def test_verdicts_follow_from_prediction_and_margin() -> None:
     for proof, name in zip(proofs, predicted, strict=True):
         assert classifier.label_names[proof.predicted] == name
         assert (proof.verdict is Verdict.MISCLASSIFIED) == (proof.predicted != proof.label)
-        assert proof.certified == (proof.predicted == proof.label and proof.margin > proof.slack)
+        right = proof.predicted == proof.label
+        assert proof.certified == (right and proof.replaceable > 0 and proof.margin > proof.slack)
+        assert (proof.verdict is Verdict.VACUOUS) == (right and proof.replaceable == 0)
         assert proof.table_hash == table().hash
-    assert {proof.verdict for proof in proofs} == set(Verdict)
+    assert {proof.verdict for proof in proofs} == set(Verdict) - {Verdict.VACUOUS}
 
 
 def test_alone_or_in_a_batch_the_answer_is_the_same() -> None:
@@ -63,15 +65,15 @@ def test_an_empty_text_is_its_own_worst_case() -> None:
         for text in ("", "   "):
             (proof,) = certify(trained(kind), [text])
             assert (proof.words, proof.read, proof.replaceable) == (0, 0, 0)
-            assert proof.certified
-            assert proof.tier == "ibp"
+            assert proof.verdict is Verdict.VACUOUS
+            assert proof.tier == "clean"
             assert proof.radius == 0
 
 
-def test_a_text_of_unknown_words_without_substitutes_is_certified() -> None:
+def test_a_text_of_unknown_words_without_substitutes_has_nothing_to_replace() -> None:
     (proof,) = certify(trained("cnn"), ["zyx wvu tsr"])
-    assert (proof.words, proof.replaceable) == (3, 0)
-    assert proof.certified
+    assert (proof.words, proof.unknown, proof.replaceable) == (3, 3, 0)
+    assert proof.verdict is Verdict.VACUOUS
 
 
 def test_substitutes_of_a_word_outside_the_vocabulary_count() -> None:
@@ -112,19 +114,20 @@ def test_a_budget_certifies_more_and_the_radius_agrees_with_it() -> None:
     for place, proof in enumerate(free):
         for budget, proofs in by_budget.items():
             if proof.radius is not None and proof.verdict is not Verdict.MISCLASSIFIED and proof.radius >= budget:
-                assert proofs[place].certified, (place, budget)
+                assert proofs[place].stays, (place, budget)
             if proof.certified:
                 assert proof.radius == proof.replaceable
-    counts = [sum(proof.certified for proof in by_budget[n]) for n in (0, 1, 2, 3)]
+    counts = [sum(proof.stays for proof in by_budget[n]) for n in (0, 1, 2, 3)]
     assert counts == sorted(counts, reverse=True)
-    assert counts[0] > sum(proof.certified for proof in free)
+    assert counts[1] > sum(proof.stays for proof in free)
+    assert not any(proof.certified for proof in by_budget[0])
 
 
 def test_a_table_given_takes_the_place_of_the_models_own() -> None:
     classifier, texts = trained("bilstm"), dataset().test[:20]
     nothing = SubstitutionTable({}, "nothing")
     proofs = certify(classifier, texts, nothing)
-    assert all(proof.certified or proof.verdict is Verdict.MISCLASSIFIED for proof in proofs)
+    assert {proof.verdict for proof in proofs} <= {Verdict.VACUOUS, Verdict.MISCLASSIFIED}
     assert {proof.table_hash for proof in proofs} == {nothing.hash}
 
 
@@ -162,7 +165,7 @@ def test_the_package_is_called_like_the_function() -> None:
 
 
 def test_a_certificate_that_contradicts_itself_cannot_be_made() -> None:
-    good = certify(trained("cnn"), ["a text"])[0]
+    good = next(proof for proof in certify(trained("cnn"), dataset().test) if proof.certified)
     row = good.to_row()
     assert Certificate.from_row(row) == good
     for change in ({"margin": float("nan")}, {"verdict": "certified", "margin": -1.0}, {"label": 1 - good.label}):

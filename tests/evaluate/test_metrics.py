@@ -69,6 +69,14 @@ def test_certified_accuracy_is_of_all_texts_and_falls_with_the_budget() -> None:
     assert [sum(held_within(limited, budget)) for budget in (3, 4)] == [1, 0]
 
 
+def test_texts_with_nothing_to_replace_are_counted_apart() -> None:
+    fixed = replace(proof(0, margin=1.0), replaceable=0, verdict=Verdict.VACUOUS, radius=0)
+    proofs = [fixed, proof(1, margin=1.0, radius=5), proof(2, margin=-1.0, predicted=1)]
+    figures = certified_figures(proofs)
+    assert (figures["certified_count"], figures["vacuous_count"], figures["vacuous_total"]) == (1, 1, 3)
+    assert [sum(held_within(proofs, budget)) for budget in (0, 1, 50)] == [2, 1, 1]
+
+
 def test_the_weakest_words_count_texts_that_broke() -> None:
     assert weakest_words(RESULTS) == [["old", "new0", 2], ["old", "new1", 1], ["old", "new2", 1]]
 

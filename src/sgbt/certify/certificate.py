@@ -13,10 +13,12 @@ from sgbt.errors import CertificateError
 
 
 class Verdict(StrEnum):
-    """The three answers there are."""
+    """The four answers there are."""
 
     CERTIFIED = "certified"
     """The text is classified correctly, and no allowed substitution changes that: proven."""
+    VACUOUS = "nothing-to-replace"
+    """The text is classified correctly, and no substitution of it is allowed: there was nothing to prove."""
     ABSTAINED = "abstained"
     """The text is classified correctly; whether a substitution changes that was not decided."""
     MISCLASSIFIED = "misclassified"
@@ -28,14 +30,16 @@ class Certificate:
     """One text's answer, with everything that it is an answer to.
 
     `margin` is a proven lower bound, over all allowed substitutions, of the label's logit minus the largest other one
-    (for a misclassified text: that difference on the text itself). It is certified exactly if the margin exceeds
-    `slack`, the stated allowance for rounding (`sgbt.certify.rounding`). `tier` names the bound that gave the margin.
+    (for a misclassified text, and for one with nothing to replace: that difference on the text itself). It is certified
+    exactly if something may be replaced and the margin exceeds `slack`, the stated allowance for rounding
+    (`sgbt.certify.rounding`). `tier` names the bound that gave the margin.
 
     The proof covers the first `read` of the text's `words` words: what stands behind the model's maximal length is not
-    read, so replacing it changes nothing. `replaceable` of the words read have substitutes; with none the text is
-    its own worst case. `max_substitutions` limits how many words may be replaced at once (None: any number), and
-    `radius` is the largest such number for which the margin still holds, where a tier computes it. A `scale` below one
-    tells of a study in which substitutes were drawn towards the word, not of a proof about texts.
+    read, so replacing it changes nothing. `replaceable` of the words read have substitutes, and `unknown` of them are
+    not in the model's vocabulary (None: a row from before that was counted). `max_substitutions` limits how many words
+    may be replaced at once (None: any number), and `radius` is the largest such number for which the margin still
+    holds, where a tier computes it. A `scale` below one marks a study in which substitutes were moved towards the word,
+    not a proof about texts.
     """
 
     index: int
@@ -55,6 +59,7 @@ class Certificate:
     max_substitutions: int | None = None
     radius: int | None = None
     scale: float = 1.0
+    unknown: int | None = None
     milliseconds: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -68,19 +73,31 @@ class Certificate:
                 where=f"text {self.index}",
                 remedy="check the model's weights for NaN",
             )
-        right = self.predicted == self.label
-        proven = right and self.margin > self.slack
-        if self.verdict != verdict_of(right=right, proven=proven):
+        if self.unknown is not None and not 0 <= self.unknown <= self.read:
             raise CertificateError(
-                wanted="a verdict that follows from label, prediction, margin and slack",
-                got=f"{self.verdict} with margin {self.margin} and slack {self.slack}",
+                wanted=f"from 0 to {self.read} unknown words", got=str(self.unknown), where=f"text {self.index}"
+            )
+        right, free = self.predicted == self.label, may_replace(self.replaceable, self.max_substitutions, self.scale)
+        told = f"{self.replaceable} replaceable words, margin {self.margin}, slack {self.slack}"
+        if self.verdict != verdict_of(right=right, free=free, proven=self.margin > self.slack):
+            raise CertificateError(
+                wanted="a verdict that follows from label, prediction, replaceable words, margin and slack",
+                got=f"{self.verdict} with {told}",
                 where=f"text {self.index}",
             )
 
     @property
     def certified(self) -> bool:
-        """Whether the label is proven to stay."""
+        """Whether the label is proven to stay, and something can be replaced."""
         return self.verdict is Verdict.CERTIFIED
+
+    @property
+    def stays(self) -> bool:
+        """Whether no allowed substitution changes the label: that is proven, or there is none.
+
+        Certified accuracy as the literature counts it is the share of such texts.
+        """
+        return self.verdict in (Verdict.CERTIFIED, Verdict.VACUOUS)
 
     @property
     def truncated(self) -> bool:
@@ -97,18 +114,28 @@ class Certificate:
 
     @staticmethod
     def from_row(row: Mapping[str, Any]) -> Certificate:
-        """The certificate that `to_row` wrote."""
+        """The certificate that `to_row` wrote; rows from before `VACUOUS` get the verdict that they would have now."""
         try:
-            return Certificate(**row)
-        except (TypeError, ValueError) as problem:
+            free = may_replace(row["replaceable"], row.get("max_substitutions"), row.get("scale", 1.0))
+            before = verdict_of(right=True, free=True, proven=row["margin"] > row["slack"])
+            old = not free and row["verdict"] == before
+            return Certificate(**{**row, "verdict": Verdict.VACUOUS} if old else row)
+        except (KeyError, TypeError, ValueError) as problem:
             raise CertificateError(wanted="a row that sgbt wrote", got=f"one with a fault: {problem}") from problem
 
 
 _PLAIN = tuple(name for name in Certificate.__dataclass_fields__ if name not in ("verdict", "tiers", "milliseconds"))
 
 
-def verdict_of(*, right: bool, proven: bool) -> Verdict:
-    """The verdict from whether the text is classified correctly, and whether that is proven to stay."""
+def may_replace(replaceable: int, max_substitutions: int | None, scale: float) -> bool:
+    """Whether any substitution is allowed that could change something: without one, there is nothing to prove."""
+    return replaceable > 0 and max_substitutions != 0 and scale > 0
+
+
+def verdict_of(*, right: bool, free: bool, proven: bool) -> Verdict:
+    """The verdict from whether the text is classified correctly, may be changed, and is proven to stay right."""
     if not right:
         return Verdict.MISCLASSIFIED
+    if not free:
+        return Verdict.VACUOUS
     return Verdict.CERTIFIED if proven else Verdict.ABSTAINED

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from sgbt.certify.answers import Answers
-from sgbt.certify.certificate import Certificate, verdict_of
+from sgbt.certify.certificate import Certificate, may_replace, verdict_of
 from sgbt.certify.corpus import Corpus
 from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.question import Question
@@ -29,7 +29,7 @@ POSITIONS = {"cnn": 1 << 12, "bilstm": 1 << 12, "linear": 1 << 14, "grams": 1 <<
 """Words in one batch: enough that a step is more than its overhead, for the networks so few that a batch stays near the
 processor."""
 CLEAN = "clean"
-"""The tier of a text that is misclassified to begin with: nothing was bounded."""
+"""The tier of a text that is misclassified to begin with, or has nothing to replace: nothing was bounded."""
 
 Listener = Callable[[int, int], None]
 
@@ -57,7 +57,8 @@ def certify(
     has threads); the answers do not depend on it, but for the last digits of a margin in float64.
 
     A text is read as the classifier reads it: cut to its maximal length, unknown words as the unknown word (their
-    substitutes are tried all the same). A text with nothing to replace, or without words, is its own worst case.
+    substitutes are tried all the same). A text with nothing to replace, or without words, is its own worst case: it is
+    not certified, but has a verdict of its own, and its own margin.
     """
     tiers = check_tiers(tiers)
     prepared = prepared_of(classifier, table)
@@ -115,30 +116,36 @@ class _Run:
         answers = Answers.of(question, slack, self.prepared.largest)
         logits = torch.from_numpy(self.corpus.logits[batch.rows.numpy()]).to(labels.device)
         predicted = logits.argmax(dim=1)
-        right = (predicted == labels).nonzero().squeeze(1)
-        self._search(question, right.to(question.labels.device), answers)
+        read, replaceable, unknown = (
+            counts.tolist() for counts in (question.lengths, question.replaceable, question.unknown)
+        )
+        right = (predicted == labels).tolist()
+        free = [may_replace(count, self.budget, self.scale) for count in replaceable]
+        bounded = [row for row in range(len(right)) if right[row] and free[row]]
+        self._search(question, torch.tensor(bounded, dtype=torch.int64, device=question.labels.device), answers)
         others = logits.clone()
         others.scatter_(1, labels.unsqueeze(1), -torch.inf)
         own = (logits.gather(1, labels.unsqueeze(1)).squeeze(1) - others.amax(dim=1)).tolist()
         least, radii = answers.margins.amin(dim=1).tolist(), answers.radius.tolist()
-        read, replaceable = question.lengths.tolist(), question.replaceable.tolist()
         decisions: list[dict[str, object]] = []
         for place, row in enumerate(batch.rows.tolist()):
-            correct = bool(predicted[place] == labels[place])
-            margin = least[place] if correct else own[place]
+            searched = right[place] and free[place]
+            margin = least[place] if searched else own[place]
+            radius = radii[place] if searched else 0 if right[place] else -1
             decisions.append(
                 {
                     "index": row,
-                    "verdict": verdict_of(right=correct, proven=margin > slack),
+                    "verdict": verdict_of(right=right[place], free=free[place], proven=margin > slack),
                     "label": int(labels[place]),
                     "predicted": int(predicted[place]),
                     "margin": margin,
-                    "tier": answers.tier[place] if correct else CLEAN,
+                    "tier": answers.tier[place] if searched else CLEAN,
                     "slack": slack,
                     "words": int(self.corpus.whole[row]),
                     "read": read[place],
                     "replaceable": replaceable[place],
-                    "radius": radii[place] if correct and radii[place] >= 0 else None,
+                    "radius": radius if radius >= 0 else None,
+                    "unknown": unknown[place],
                     "text_hash": self.corpus.hashes[row],
                     "milliseconds": answers.spent[place],
                 }

@@ -15,6 +15,9 @@ BROKEN = ("succeeded", "success", "successful", "broken")
 def check_consistent(certificates: Iterable[Certificate], attack_results: Iterable[Any]) -> int:
     """Raise on the first certified text that an attack broke; otherwise return how many certified texts were attacked.
 
+    A text of which the certificate says that nothing can be replaced is not certified, but cannot be broken either.
+    A certificate with a `scale` below one is about other vectors than those of words, and no attack contradicts it.
+
     An attack result needs a `status`, and tells its text by an attribute `index`; one without is about the certificate
     at the same place in its sequence. Where it counts its swaps, an attack that replaced more words than a certificate
     speaks of contradicts nothing.
@@ -29,17 +32,23 @@ def check_consistent(certificates: Iterable[Certificate], attack_results: Iterab
                 wanted="a certificate for each attack result", got=f"only {len(proofs)}", where="check_consistent"
             )
         proof = proofs[place] if index is None else by_index.get(int(index))
-        if proof is None or not proof.certified:
+        if proof is None or not proof.stays or proof.scale < 1:
             continue
-        compared += 1
+        compared += proof.certified
         if _broken(result) and not _beyond(proof, result):
             raise CertificateError(
-                wanted=f"text {proof.index} unbroken, as certified by {proof.tier} with margin {proof.margin:.3g}",
+                wanted=f"text {proof.index} unbroken, as {_why(proof)}",
                 got=f"one that did: {_shown(result)}",
                 where="check_consistent",
                 remedy="check that both used one model and one substitution table; otherwise this is a bug in sgbt",
             )
     return compared
+
+
+def _why(proof: Certificate) -> str:
+    if proof.certified:
+        return f"certified by {proof.tier} with margin {proof.margin:.3g}"
+    return "none of its words may be replaced"
 
 
 def _broken(result: Any) -> bool:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sgbt.errors import CertificateError
 from sgbt.lexicon import Substitutions
-from sgbt.lexicon.vocabulary import PADDING
+from sgbt.lexicon.vocabulary import PADDING, UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +143,11 @@ class Question:
     def replaceable(self) -> Tensor:
         """How many words of each text have a substitute."""
         return (self.allowed.sum(dim=2) > 1).sum(dim=1)
+
+    @cached_property
+    def unknown(self) -> Tensor:
+        """How many words of each text the model does not know."""
+        return ((self.ids[..., 0] == UNKNOWN) & self.mask).sum(dim=1)
 
     @cached_property
     def rivals(self) -> Tensor:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from sgbt.certify.certificate import Certificate
+from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.oracle import combinations_of, exhaustive
 from sgbt.certify.question import Question
 from sgbt.errors import CertificateError
@@ -18,10 +18,12 @@ from sgbt.shares import Share
 
 @dataclass(frozen=True, slots=True)
 class Robust:
-    """Of the texts that were enumerated: those that no variant misclassifies, and those that are certified."""
+    """Of the texts that were enumerated: those that no variant misclassifies, those that are certified, and those that
+    are right and have nothing to replace."""
 
     share: Share
     certified: Share
+    vacuous: Share
 
 
 @torch.no_grad()
@@ -35,11 +37,11 @@ def robust_by_oracle(
 ) -> Robust:
     """Enumerate every text with at most `most` variants, with the model as it is deployed.
 
-    A certified text that some variant breaks is a contradiction, and raises.
+    A text whose label is proven to stay, or that has nothing to replace, is never broken: a variant that does raises.
     """
     table.require_read_by(classifier.tokenizer)
     index = SubstitutionIndex.build(table, classifier.vocabulary)
-    held, proven, total = 0, 0, 0
+    held, proven, vacuous, total = 0, 0, 0, 0
     model, training = classifier.model, classifier.model.training
     model.eval()
     try:
@@ -60,14 +62,15 @@ def robust_by_oracle(
                 continue
             total += 1
             proven += row.certified
+            vacuous += row.verdict is Verdict.VACUOUS
             robust = exhaustive(model, question, 0, most=most).worst > 0
             held += robust
-            if row.certified and not robust:
+            if row.stays and not robust:
                 raise CertificateError(
-                    wanted=f"no variant of certified text {row.index} to change its label",
+                    wanted=f"no variant of text {row.index} ({row.verdict}) to change its label",
                     got="one that does",
                     remedy="this is a bug in sgbt; please report it with the model and the text",
                 )
     finally:
         model.train(training)
-    return Robust(Share(held, total), Share(proven, total))
+    return Robust(Share(held, total), Share(proven, total), Share(vacuous, total))

@@ -24,11 +24,17 @@ class TierSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of many certificates. Both accuracies have all texts as their denominator."""
+    """The figures of many certificates, of all texts but for `certified_of_correct`.
+
+    The texts that are right (`clean`) are the `certified`, the `abstained` and the `vacuous`, which have nothing to
+    replace. Certified accuracy here is about texts that could be changed; the literature's also counts the vacuous.
+    """
 
     clean: Share
     certified: Share
     certified_of_correct: Share
+    vacuous: Share
+    abstained: Share
     truncated: int
     slack: float
     tiers: tuple[TierSummary, ...]
@@ -37,8 +43,8 @@ class Summary:
     def of(certificates: Sequence[Certificate]) -> Summary:
         """Count the verdicts and gather the times."""
         total = len(certificates)
-        correct = sum(row.verdict is not Verdict.MISCLASSIFIED for row in certificates)
-        proven = sum(row.certified for row in certificates)
+        verdicts = Counter(row.verdict for row in certificates)
+        correct, proven = total - verdicts[Verdict.MISCLASSIFIED], verdicts[Verdict.CERTIFIED]
         by_tier = Counter(row.tier for row in certificates if row.certified)
         tiers = []
         for name in TIERS:
@@ -50,6 +56,8 @@ class Summary:
             clean=Share(correct, total),
             certified=Share(proven, total),
             certified_of_correct=Share(proven, correct),
+            vacuous=Share(verdicts[Verdict.VACUOUS], total),
+            abstained=Share(verdicts[Verdict.ABSTAINED], total),
             truncated=sum(row.truncated for row in certificates),
             slack=max((row.slack for row in certificates), default=0.0),
             tiers=tuple(tiers),

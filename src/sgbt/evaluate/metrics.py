@@ -78,6 +78,7 @@ def certified_figures(certificates: Sequence[Certificate]) -> Figures:
     return (
         share_figures("certified", summary.certified)
         | share_figures("certified_of_correct", summary.certified_of_correct, "certified_of_correct")
+        | share_figures("vacuous", summary.vacuous, "vacuous")
         | {
             "certified_by_budget": {str(budget): sum(held_within(certificates, budget)) for budget in BUDGETS},
             "certified_tiers": {
@@ -97,6 +98,7 @@ def certified_figures(certificates: Sequence[Certificate]) -> Figures:
 def held_within(certificates: Sequence[Certificate], budget: int) -> list[bool]:
     """For every text, whether it is right and proven to stay right while at most `budget` words are replaced.
 
+    A text with nothing to replace counts where nothing is replaced, and nowhere else, as it does not among certified.
     A lower bound: it rests on each certificate's `radius`, and a run with `max_substitutions` can prove more.
     """
     return [row.verdict is not Verdict.MISCLASSIFIED and _reach(row) >= budget for row in certificates]

@@ -74,7 +74,7 @@ def _radius(prepared: Prepared, text: str, proof: Certificate) -> int | None:
     if proof.predicted != proof.label:
         return None
     limit = proof.replaceable if proof.max_substitutions is None else min(proof.replaceable, proof.max_substitutions)
-    if proof.certified:
+    if proof.stays:
         return limit
     holds, fails = max(proof.radius or 0, 0), limit
     while fails - holds > 1:

@@ -16,10 +16,12 @@ from sgbt.attacks.result import FAILED, SUCCESS
 from sgbt.attacks.scorer import Scorer
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import victim_of
-from sgbt.certify import Certificate, Prepared, certify, check_consistent
+from sgbt.certify import Certificate, Prepared, Verdict, certify, check_consistent
 from sgbt.serve.examine import log10_combinations
 
 Tell = Callable[[dict[str, Any]], None]
+UNBROKEN = {Verdict.CERTIFIED: "proven", Verdict.VACUOUS: str(Verdict.VACUOUS)}
+"""What it means that no attack succeeded, where a certificate says so."""
 
 
 def live_attack(prepared: Prepared, text: str, step: Tell, *, max_substitutions: int | None = None) -> dict[str, Any]:
@@ -34,7 +36,7 @@ def live_attack(prepared: Prepared, text: str, step: Tell, *, max_substitutions:
     table = prepared.table if share else prepared.table.nearest(0)
     queries = _watched(prepared, text, proof, greedy, step) if share else 0
     (result,) = attack(classifier, [text], table, method=greedy)
-    if result.status == FAILED and share and not proof.certified:
+    if result.status == FAILED and share and not proof.stays:
         step({"kind": "harder", "method": Ensemble.name})
         (result,) = attack(classifier, [text], table, method=_within(share))
         queries += result.queries
@@ -87,7 +89,7 @@ def _outcome(
     names, tokenizer = prepared.classifier.label_names, prepared.classifier.tokenizer
     words = tokenizer.words(result.original)[: prepared.classifier.max_length]
     return {
-        "outcome": "flipped" if result.status == SUCCESS else "proven" if proof.certified else "undecided",
+        "outcome": "flipped" if result.status == SUCCESS else UNBROKEN.get(proof.verdict, "undecided"),
         "method": result.method,
         "label": names[proof.label],
         "after": names[result.after],

@@ -112,7 +112,7 @@ class Certified(Prediction):
     read, are the text.
     """
 
-    verdict: Literal["certified", "abstained", "misclassified"]
+    verdict: Literal["certified", "nothing-to-replace", "abstained", "misclassified"]
     defended: str
     margin: float
     clean_margin: float
