@@ -9,8 +9,9 @@ import io
 import json
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,11 @@ from sgbt.errors import DataError
 
 _Reader = Callable[[str, str, Sequence[str] | None], "Table"]
 """The name of the source for errors, its text, and the names of columns where the text has none."""
+
+MOST_COLUMNS = 100_000
+"""Columns of a table; a file with more is hardly one."""
+SHOWN_COLUMNS, SHOWN_LETTERS = 20, 40
+"""How much of a header an error shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +45,23 @@ class Table:
         """The column of that name, or an error that suggests the nearest."""
         if name in self.columns:
             return self.columns[name]
-        near = difflib.get_close_matches(name, self.columns, n=1)
+        candidates = [column for column in islice(self.columns, 1000) if len(column) <= SHOWN_LETTERS]
+        near = difflib.get_close_matches(name[:SHOWN_LETTERS], candidates, n=1)
         raise DataError(
-            wanted=f"a column named {name!r}",
-            got=f"the columns {', '.join(map(repr, self.columns))}",
+            wanted=f"a column named {shown([name])}",
+            got=f"the columns {shown(self.columns)}",
             where=self.source,
             remedy=f"did you mean {near[0]!r}?" if near else "name the columns with --text and --label",
         )
+
+
+def shown(names: Collection[str], *, form: Callable[[str], str] = repr) -> str:
+    """Names in a row for a sentence: the first few, each cut where it is long, and how many there are in all."""
+    cut = (
+        name if len(name) <= SHOWN_LETTERS else name[:SHOWN_LETTERS] + "..." for name in islice(names, SHOWN_COLUMNS)
+    )
+    rest = f", ... ({len(names):,} in all)" if len(names) > SHOWN_COLUMNS else ""
+    return ", ".join(map(form, cut)) + rest
 
 
 def read_table(path: Path, *, encoding: str = "utf-8-sig", names: Sequence[str] | None = None) -> Table:
@@ -153,7 +169,7 @@ def _read_csv(source: str, text: str, names: Sequence[str] | None, delimiter: st
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(header):
             raise DataError(
-                wanted=f"{len(header)} fields ({', '.join(header)})",
+                wanted=f"{len(header):,} fields ({shown(header, form=str)})",
                 got=str(len(row)),
                 where=f"line {line} of {source}",
                 remedy="put quotes around a text that contains the separator",
@@ -163,10 +179,18 @@ def _read_csv(source: str, text: str, names: Sequence[str] | None, delimiter: st
 
 
 def _refuse_namesakes(header: list[str], where: str) -> None:
-    if twice := [name for place, name in enumerate(header) if name in header[:place]]:
-        raise DataError(
-            wanted="a different name for each column", got=f"{twice[0]!r} twice", where=where, remedy="rename one"
-        )
+    if len(header) > MOST_COLUMNS:
+        raise DataError(wanted=f"at most {MOST_COLUMNS:,} columns", got=f"{len(header):,}", where=where)
+    seen: set[str] = set()
+    for name in header:
+        if name in seen:
+            raise DataError(
+                wanted="a different name for each column",
+                got=f"{shown([name])} twice",
+                where=where,
+                remedy="rename one",
+            )
+        seen.add(name)
 
 
 def _read_tsv(source: str, text: str, names: Sequence[str] | None) -> Table:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sgbt.certify import Certificate, Prepared, certify
-from sgbt.data.tables import Table, read_csv
+from sgbt.data.tables import Table, read_csv, shown
 from sgbt.errors import DataError
 
 UPLOAD = "the uploaded file"
@@ -55,8 +55,9 @@ def _added(proof: Certificate, chance: float, names: Sequence[str]) -> tuple[obj
 
 def _column(table: Table, name: str) -> list[Any]:
     if name not in table.columns:
-        columns = ", ".join(map(repr, list(table.columns)[:20]))
-        raise DataError(wanted=f"a column named {name!r}", got=f"the columns {columns}"[:500], where=UPLOAD)
+        raise DataError(
+            wanted=f"a column named {shown([name])}", got=f"the columns {shown(table.columns)}", where=UPLOAD
+        )
     return table.columns[name]
 
 
