@@ -66,12 +66,13 @@ class Certificate:
         object.__setattr__(self, "verdict", Verdict(self.verdict))
         object.__setattr__(self, "tiers", tuple(self.tiers))
         object.__setattr__(self, "milliseconds", MappingProxyType(dict(self.milliseconds)))
-        if math.isnan(self.margin) or not self.slack >= 0:
+        unproven = self.margin == -math.inf and self.verdict is not Verdict.CERTIFIED
+        if not (math.isfinite(self.margin) or unproven) or not 0 <= self.slack < math.inf:
             raise CertificateError(
-                wanted="a margin that is a number and a slack of at least 0",
+                wanted="a finite margin and a finite slack of at least 0",
                 got=f"margin {self.margin}, slack {self.slack}",
                 where=f"text {self.index}",
-                remedy="check the model's weights for NaN",
+                remedy="check the model's weights",
             )
         if self.unknown is not None and not 0 <= self.unknown <= self.read:
             raise CertificateError(
@@ -105,8 +106,9 @@ class Certificate:
         return self.read < self.words
 
     def to_row(self) -> dict[str, Any]:
-        """The certificate as JSON values."""
+        """The certificate as JSON values; a margin of minus infinity, of which JSON knows nothing, is null."""
         return {name: getattr(self, name) for name in _PLAIN} | {
+            "margin": None if self.margin == -math.inf else self.margin,
             "verdict": str(self.verdict),
             "tiers": list(self.tiers),
             "milliseconds": dict(self.milliseconds),
@@ -116,6 +118,7 @@ class Certificate:
     def from_row(row: Mapping[str, Any]) -> Certificate:
         """The certificate that `to_row` wrote; rows from before `VACUOUS` get the verdict that they would have now."""
         try:
+            row = {**row, "margin": -math.inf if row["margin"] is None else row["margin"]}
             free = may_replace(row["replaceable"], row.get("max_substitutions"), row.get("scale", 1.0))
             before = verdict_of(right=True, free=True, proven=row["margin"] > row["slack"])
             old = not free and row["verdict"] == before

@@ -54,6 +54,10 @@ class Corpus:
         rows = uncut.cut(classifier.max_length)
         ids = RaggedIds(index.choices[:, 0].numpy()[rows.flat], rows.starts)
         logits = classifier.logits_of(ids).numpy()
+        if not np.isfinite(logits).all():
+            raise CertificateError(
+                wanted="finite logits of every text", got="a NaN or an infinity", where="certify", remedy="train again"
+            )
         if labels is None and isinstance(texts, Split):
             labels = texts.labels.tolist()
         chosen = logits.argmax(axis=1) if labels is None else np.asarray(labels, dtype=np.int64)

@@ -20,6 +20,9 @@ from sgbt.models import TextClassifier
 SEPARABLE = ("gbm", "sgbt-taylor", "crown")
 """Tiers whose bound adds up over words, so that each word has a share."""
 
+WHOLE = "ibp"
+"""The tier that speaks where those overflow: its bound is finite, and no word has a share in it."""
+
 
 @dataclass(frozen=True)
 class WordShare:
@@ -80,7 +83,8 @@ def explain(
 ) -> Explanation:
     """Explain one text against `table` (by default the model's own), for its predicted label or a given one.
 
-    Of the tiers that add up over words, the one with the highest bound speaks, about the rival closest to the label.
+    Of the tiers that add up over words, the one with the highest bound speaks, about the rival closest to the label;
+    where all of them overflow, tier ibp.
     """
     prepared = prepared_of(classifier, table)
     classifier, model = prepared.classifier, prepared.model
@@ -99,8 +103,8 @@ def explain(
     ).to(classifier.device)
     readings = readings_of(model, question, WordTables())
     tier, bound = max(
-        ((name, each) for name in SEPARABLE for each in bounds_of(name, readings)),
-        key=lambda pair: float(pair[1].lowest().amin()),
+        ((name, each) for name in (*SEPARABLE, WHOLE) for each in bounds_of(name, readings)),
+        key=lambda pair: (bool(pair[1].lowest().isfinite().all()), pair[0] != WHOLE, float(pair[1].lowest().amin())),
     )
     rival = int(bound.lowest()[0].argmin())
     logits = model(question.ids[..., 0], question.mask)[0]

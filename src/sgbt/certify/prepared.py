@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sgbt.certify.rounding import largest_margin, rounding_slack
-from sgbt.certify.tiers import in_float64
+from sgbt.certify.tiers import in_float64, require_finite
 from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
@@ -46,6 +46,7 @@ class Prepared:
                 wanted="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
             )
         allowed.require_read_by(classifier.tokenizer)
+        require_finite(classifier.model)
         model, index = in_float64(classifier.model), SubstitutionIndex.build(allowed, classifier.vocabulary)
         own = classifier.table
         return Prepared(

@@ -18,7 +18,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sgbt.certify.tiers import in_float64
+from sgbt.certify.tiers import in_float64, require_finite
 from sgbt.models import AnyModel, Bag, BiLSTM, TextClassifier, TextCNN, TwoChannel
 from sgbt.models.activations import ACTIVATIONS
 
@@ -36,6 +36,7 @@ _TEXTS_PER_LENGTH = 4
 @torch.no_grad()
 def rounding_slack(classifier: TextClassifier) -> float:
     """The slack of a classifier's certificates: it depends on the model alone, not on the texts."""
+    require_finite(classifier.model)
     precise = in_float64(classifier.model)
     slack = FLOAT64_SHARE * (1.0 + largest_margin(precise))
     if isinstance(precise, Bag) or next(classifier.model.parameters()).dtype is torch.float64:

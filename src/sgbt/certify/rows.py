@@ -87,7 +87,7 @@ class RowFile:
         for row in fresh:
             if row.index in self.rows:
                 raise CertificateError(wanted="one row for each text", got=f"a second for text {row.index}")
-        lines = "".join(json.dumps(row.to_row(), ensure_ascii=False) + "\n" for row in fresh)
+        lines = "".join(json.dumps(row.to_row(), ensure_ascii=False, allow_nan=False) + "\n" for row in fresh)
         with disk_errors(self.path):
             self._stream.write(lines.encode())
             self._stream.flush()

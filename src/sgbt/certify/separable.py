@@ -18,11 +18,20 @@ class SeparableBound:
     `constant` is [texts, rivals] and `gains` [swaps, rivals], one row for each of the question's `swaps`. Words vary
     independently, so the least value takes at each place the worst of its swaps, or none: this is where the exact
     minimum over known substitutes is taken, after all filters, directions and channels were added.
+
+    Every bound of every tier is one of these, and what is not finite proves nothing: a NaN or infinity, as a chain of
+    intervals leaves where it overflows, is minus infinity from here on, before anything is sorted or selected. A swap
+    of such a gain may cost everything, and a text of such a constant has no bound.
     """
 
     question: Question
     constant: Tensor
     gains: Tensor
+
+    def __post_init__(self) -> None:
+        for name in ("constant", "gains"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, given.nan_to_num(nan=-torch.inf, posinf=-torch.inf, neginf=-torch.inf))
 
     @staticmethod
     def flat(question: Question, constant: Tensor) -> SeparableBound:

@@ -20,6 +20,7 @@ from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
 from sgbt.models import AnyModel, BiLSTM, GramBag, LinearBag, TextCNN, TwoChannel, worst_case_logits
 from sgbt.models.bag_worst_case import WorstByWord, worst_by_word
+from sgbt.models.finite import odd_weight
 from sgbt.models.gram_worst_case import gram_worst_by_word
 
 TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown", "full", "exact")
@@ -69,6 +70,21 @@ class OtherReading:
 Reading = CNNReading | BiLSTMReading | OtherReading
 
 
+LARGEST_WEIGHT = 1e50
+"""Weights beyond this are refused: with all below it no pre-activation, state or logit can overflow in float64."""
+
+
+def require_finite(model: AnyModel) -> None:
+    """Refuse a model of whose numbers nothing can be proven."""
+    if (odd := odd_weight(model.state_dict(), most=LARGEST_WEIGHT)) is not None:
+        raise CertificateError(
+            wanted=f"finite weights of at most {LARGEST_WEIGHT:g} in {odd[0]}",
+            got=odd[1],
+            where="the model",
+            remedy="train again",
+        )
+
+
 def in_float64(model: AnyModel) -> AnyModel:
     """A copy in double precision, without dropout, that no gradient reaches."""
     return copy.deepcopy(model).double().eval().requires_grad_(False)
@@ -108,9 +124,8 @@ def margin_bounds(tier: str, model: AnyModel, question: Question) -> Tensor:
 
 
 def lowest_of(bounds: Sequence[SeparableBound]) -> Tensor:
-    """The best of several bounds, rival by rival. One that overflowed (a chain of intervals may) says nothing."""
-    lowest = torch.stack([bound.lowest() for bound in bounds])
-    return lowest.nan_to_num(nan=-torch.inf, posinf=-torch.inf).amax(dim=0)
+    """The best of several bounds, rival by rival."""
+    return torch.stack([bound.lowest() for bound in bounds]).amax(dim=0)
 
 
 def check_tiers(tiers: Sequence[str]) -> tuple[str, ...]:

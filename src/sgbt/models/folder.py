@@ -18,6 +18,7 @@ from sgbt.files import atomic_write
 from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models.blueprint import AnyModel, blueprint, build
 from sgbt.models.classifier import TextClassifier
+from sgbt.models.finite import odd_weight
 from sgbt.models.identity import Identity, identity_of
 from sgbt.models.weights import weights_of
 from sgbt.version import __version__
@@ -236,6 +237,8 @@ def _filled(plan: dict[str, Any], path: Path) -> AnyModel:
             raise ModelError(
                 wanted=f"{name} of shape {tuple(wanted[name].shape)}", got=str(tuple(tensor.shape)), where=str(path)
             )
+    if (faulty := odd_weight(stored)) is not None:
+        raise ModelError(wanted=f"finite numbers in {faulty[0]}", got=faulty[1], where=str(path), remedy="train again")
     precisions = {tensor.dtype for tensor in stored.values() if tensor.is_floating_point()}
     if len(precisions) == 1:  # a model that was saved in float64 comes back in float64
         model.to(precisions.pop())
