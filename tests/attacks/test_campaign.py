@@ -242,10 +242,10 @@ def test_rows_are_resumed_and_never_doubled(world: World, classifier_of: Classif
     assert untimed(rows) == untimed(whole)
     attack(classifier, texts, world.table, labels=labels, out=path, method="greedy")
     assert len(read_rows(path)) == 20
-    with pytest.raises(AttackError, match="with others"):
+    with pytest.raises(AttackError, match="with seed 1"):
         attack(classifier, texts, world.table, labels=labels, out=path, seed=1)
     other = SubstitutionTable({"wba": ("wbb",)})
-    with pytest.raises(AttackError, match="with others"):
+    with pytest.raises(AttackError, match="with table hash"):
         attack(classifier, texts, other, labels=labels, out=path)
 
 
@@ -257,7 +257,8 @@ def slow(texts):
     time.sleep(0.005)
     return np.array([[0.5 + 0.01 * text.count("b"), 0.5 - 0.01 * text.count("b")] for text in texts])
 texts = [f"aa {'bb ' * (n % 4)}aa {'xx ' * n}" for n in range(60)]
-attack(slow, texts, SubstitutionTable({"bb": ("cc", "dd"), "aa": ("ee",)}), method="greedy", out=sys.argv[1])
+table = SubstitutionTable({"bb": ("cc", "dd"), "aa": ("ee",)})
+attack(slow, texts, table, method="greedy", out=sys.argv[1], fingerprint="slow")
 """
 
 

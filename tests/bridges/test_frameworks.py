@@ -19,7 +19,7 @@ import pytest
 from tests import small
 
 import sgbt
-from sgbt.attacks import write_textattack_csv
+from sgbt.attacks import read_rows, write_textattack_csv
 from sgbt.bridges import openattack_classifier, textattack_wrapper
 from sgbt.errors import ModelError
 from sgbt.models import TextClassifier, save_classifier
@@ -39,7 +39,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, **content: Any) -> None
         setattr(sys.modules[name], attribute, value)
 
 
-def test_textattack_asks_a_wrapper(classifier: TextClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_textattack_asks_a_wrapper(classifier: TextClassifier, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class ModelWrapper(ABC):
         @abstractmethod
         def __call__(self, text_input_list: list[str], **kwargs: Any) -> Any: ...
@@ -53,6 +53,8 @@ def test_textattack_asks_a_wrapper(classifier: TextClassifier, monkeypatch: pyte
     np.testing.assert_array_equal(wrapper(TEXTS), classifier.predict(TEXTS).probabilities)
     assert wrapper.tokenize(["A good film!"]) == [["a", "good", "film", "!"]]
     assert wrapper.model is classifier.model
+    sgbt.attack(wrapper, TEXTS, small.TABLE, out=tmp_path / "rows.jsonl")
+    assert {row.model_hash for row in read_rows(tmp_path / "rows.jsonl")} == {classifier.identity}
 
 
 def test_openattack_asks_a_classifier(
@@ -72,6 +74,8 @@ def test_openattack_asks_a_classifier(
     probabilities = classifier.predict(TEXTS).probabilities
     np.testing.assert_array_equal(victim.get_prob(TEXTS), probabilities)
     np.testing.assert_array_equal(victim.get_pred(TEXTS), probabilities.argmax(axis=1))
+    sgbt.attack(victim.get_prob, TEXTS, small.TABLE, out=tmp_path / "rows.jsonl")
+    assert {row.model_hash for row in read_rows(tmp_path / "rows.jsonl")} == {classifier.identity}
 
 
 @pytest.mark.parametrize(

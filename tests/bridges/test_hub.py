@@ -80,7 +80,7 @@ def test_a_card_without_rows_claims_nothing(run: Path) -> None:
 def test_rows_of_another_model_are_refused(run: Path, tmp_path: Path) -> None:
     model = sgbt.TextCNN(small.vectors(), filters=6, kernel_sizes=(1, 2), pooling="mean", dropout=0.0)
     sgbt.train(model, TEXTS, substitutions=small.TABLE, config=small.QUICK, seed=5, out=tmp_path / "other")
-    with pytest.raises(ModelError, match="certificates of the model with hash"):
+    with pytest.raises(ModelError, match="certificates of the model with identity"):
         model_card(tmp_path / "other", certificates=run / "certificates.jsonl")
     rows = [json.loads(line) for line in (run / "attacks.jsonl").read_text().splitlines()]
     for row in rows:

@@ -35,6 +35,7 @@ def test_the_models_are_described_in_order(client: TestClient) -> None:
     assert [(card["name"], card["objective"]) for card in cards] == [("plain", "standard"), ("firm", "ibp")]
     assert cards[0]["labels"] == ["good", "bad"]
     assert cards[0]["table_hash"] == table().hash[:12]
+    assert cards[0]["model_hash"] == trained("cnn").identity
 
 
 @pytest.mark.parametrize("text", TEXTS)

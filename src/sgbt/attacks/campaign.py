@@ -19,6 +19,7 @@ from sgbt.attacks.methods import full_name, method_named
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult, Swap
 from sgbt.attacks.rows import Rows
 from sgbt.attacks.scorer import OutOfQueries, Scorer
+from sgbt.attacks.settings import Settings
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import Victim, victim_of
 from sgbt.attacks.workers import in_processes
@@ -46,6 +47,7 @@ def attack(
     stop_words: Collection[str] = (),
     max_queries: int | None = None,
     out: str | Path | None = None,
+    fingerprint: str | None = None,
     listener: Listener | None = None,
     workers: int = 1,
     together: int = TOGETHER,
@@ -60,7 +62,9 @@ def attack(
 
     A text that the model gets wrong is skipped. The random numbers of a text depend on `seed` and the text alone, so
     its row is the same in any company and any order. With `out`, rows are appended to a file of JSON lines as they are
-    made; the same call after an interruption makes only those that are missing. With several `workers`, that many
+    made; the same call after an interruption makes only those that are missing. Rows name their model: a classifier by
+    its identity, a callable by its `fingerprint`, which is given here or as an attribute of that name (a text, or a
+    method that gives one). With several `workers`, that many
     processes share the texts; in each, `together` texts are attacked side by side; the rows are the same.
     """
     words = list(texts.texts if isinstance(texts, Split) else texts)
@@ -76,19 +80,23 @@ def attack(
         name, chosen = method.name, method
     used = table.table if isinstance(table, SubstitutionIndex) else table
     used = used.without(stop_words) if stop_words else used
-    victim = victim_of(model)
+    victim = victim_of(model, fingerprint=fingerprint)
     used.require_read_by(victim.tokenizer)
-    settings = "" if out is None else _settings(victim, used, chosen, name, seed, max_queries)
+    names = ("", "") if out is None else (victim.fingerprint, used.hash)
+    settings = Settings(*names, name, repr(chosen), seed, max_queries)
     campaign = Campaign(victim, words, labels, used, chosen, name, seed, max_queries, together)
     results: dict[int, AttackResult] = {}
     with Rows(out) as rows:
+        rows.check(settings)
         for index, text in enumerate(words):
-            if (known := rows.find(settings, name, index, text)) is not None:
+            if (known := rows.find(settings, index, text)) is not None:
                 results[index] = known
                 if listener is not None:
                     listener(known)
         missing = [index for index in range(len(words)) if index not in results]
         for result in in_processes(campaign.results, missing, workers=workers):
+            if out is not None:
+                result = replace(result, model_hash=settings.model_hash, table_hash=settings.table_hash)
             rows.add(settings, result)
             results[result.index] = result
             if listener is not None:
@@ -167,10 +175,3 @@ def generator_for(text: str, seed: int) -> np.random.Generator:
     """The random numbers of one text: they depend on the seed and its letters, and on nothing else."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return np.random.default_rng([seed, *np.frombuffer(digest[:16], np.uint32).tolist()])
-
-
-def _settings(
-    victim: Victim, table: SubstitutionTable, method: Attack, name: str, seed: int, max_queries: int | None
-) -> str:
-    parts = (victim.fingerprint, table.hash, name, repr(method), str(seed), str(max_queries))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 from sgbt.errors import AttackError
@@ -28,7 +28,9 @@ class AttackResult:
     `success`: `perturbed` is another text of the allowed set, and the victim gives it the label `after` instead of
     `label`. `failed`: none was found, and `perturbed` is the original. `skipped`: the victim was wrong from the start
     (`after` is what it said), so there is nothing to break. Labels are numbers of the dataset's label names; `words` is
-    the length of the text in words, of which an attack may change those that the victim reads.
+    the length of the text in words, of which an attack may change those that the victim reads. In rows that are kept,
+    `model_hash` is the victim's identity or fingerprint and `table_hash` names the substitutions; otherwise, and in
+    rows of earlier versions, they are empty.
     """
 
     index: int
@@ -43,6 +45,8 @@ class AttackResult:
     queries: int
     seconds: float
     seed: int
+    model_hash: str = field(default="", compare=False)
+    table_hash: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -67,6 +71,7 @@ class AttackResult:
     @staticmethod
     def from_row(row: Mapping[str, Any]) -> AttackResult:
         """The result that `to_row` wrote."""
-        fields = {name: row[name] for name in AttackResult.__dataclass_fields__}
-        fields["swaps"] = tuple(Swap(**swap) for swap in fields["swaps"])
-        return AttackResult(**fields)
+        known = fields(AttackResult)
+        given = {each.name: row[each.name] for each in known if each.name in row or each.default is MISSING}
+        given["swaps"] = tuple(Swap(**swap) for swap in given["swaps"])
+        return AttackResult(**given)

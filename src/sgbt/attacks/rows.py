@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from sgbt.attacks.result import AttackResult
+from sgbt.attacks.settings import Settings
 from sgbt.errors import AttackError
 from sgbt.files import disk_errors, make_folder, whole_lines, writing_errors
 from sgbt.outputs import is_regular, open_to_append, to_disk
@@ -29,7 +30,7 @@ class Rows:
     def __init__(self, path: str | Path | None) -> None:
         self._path = None if path is None else Path(path)
         self._known: dict[tuple[str, str, int], AttackResult] = {}
-        self._settings: dict[str, str] = {}
+        self._first: dict[str, tuple[str, AttackResult]] = {}
 
     def __enter__(self) -> Rows:
         if self._path is not None:
@@ -57,23 +58,22 @@ class Rows:
             with disk_errors(self._path):  # what could not be written is tried again
                 self._stream.close()
 
-    def find(self, settings: str, method: str, index: int, text: str) -> AttackResult | None:
+    def check(self, settings: Settings) -> None:
+        """That the rows of this method, if there are any, are of these settings."""
+        first = self._first.get(settings.method)
+        if first is not None and first[0] != settings.hash:
+            raise settings.refusal(first[1], str(self._path))
+
+    def find(self, settings: Settings, index: int, text: str) -> AttackResult | None:
         """The result that the file has already, if any."""
-        if self._settings.get(method, settings) != settings:
-            raise AttackError(
-                wanted="rows of this model, table, seed and options",
-                got=f"rows of {method} with others",
-                where=str(self._path),
-                remedy="choose another --out, or delete that file",
-            )
-        known = self._known.get((settings, method, index))
+        known = self._known.get((settings.hash, settings.method, index))
         return known if known is not None and known.original == text else None
 
-    def add(self, settings: str, result: AttackResult) -> None:
+    def add(self, settings: Settings, result: AttackResult) -> None:
         """Append one result; it is on disk when this returns."""
         if self._path is None:
             return
-        line = json.dumps({"settings": settings, **result.to_row()}, ensure_ascii=False)
+        line = json.dumps({"settings": settings.hash, **result.to_row()}, ensure_ascii=False)
         with disk_errors(self._path):
             self._stream.write(line.encode("utf-8", "surrogatepass") + b"\n")
             to_disk(self._stream)
@@ -85,7 +85,7 @@ class Rows:
         for row in _parsed(content[:whole], str(self._path)):
             result = AttackResult.from_row(row)
             self._known.setdefault((row["settings"], result.method, result.index), result)
-            self._settings.setdefault(result.method, row["settings"])
+            self._first.setdefault(result.method, (row["settings"], result))
         self._stream.truncate(whole)
 
 

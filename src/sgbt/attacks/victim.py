@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -17,7 +16,7 @@ from sgbt.attacks.space import SearchSpace
 from sgbt.data import Tokenizer
 from sgbt.data.tokenizer import Tokens
 from sgbt.errors import AttackError
-from sgbt.models import TextClassifier, weights_hash
+from sgbt.models import TextClassifier
 
 
 class Victim(Protocol):
@@ -35,7 +34,7 @@ class Victim(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """What tells this model from another, so that rows of two models are never mixed."""
+        """What tells this model from another, so that rows of two are never mixed; refused where nothing does."""
         ...
 
     def probabilities(self, texts: Sequence[str]) -> Probabilities:
@@ -59,10 +58,8 @@ class ClassifierVictim:
 
     @property
     def fingerprint(self) -> str:
-        """The hash of its weights, its words and how it reads."""
-        own = self.classifier
-        parts = (weights_hash(own.model), own.vocabulary.hash, own.tokenizer.pattern, str(own.max_length))
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        """Its identity."""
+        return self.classifier.identity
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -91,14 +88,33 @@ class ClassifierVictim:
         return fast_network(self.classifier.model)
 
 
-@dataclass(frozen=True, eq=False)
 class CallableVictim:
-    """Any callable from texts to label probabilities."""
+    """Any callable from texts to label probabilities.
 
-    classify: Classify
-    tokenizer: Tokenizer = field(default_factory=Tokenizer)
-    max_length: int | None = None
-    fingerprint: str = "callable"
+    `fingerprint` is what rows call it. A callable that knows its own, or whose object does, has it as an attribute of
+    that name: a text, or a method that gives one.
+    """
+
+    def __init__(
+        self,
+        classify: Classify,
+        tokenizer: Tokenizer | None = None,
+        max_length: int | None = None,
+        fingerprint: str | None = None,
+    ) -> None:
+        self.classify, self.tokenizer, self.max_length = classify, tokenizer or Tokenizer(), max_length
+        self._stated = None if fingerprint is None else _fingerprint(fingerprint)
+
+    @property
+    def fingerprint(self) -> str:
+        """What was given, or else what the callable says of itself."""
+        if self._stated is not None:
+            return self._stated
+        for holder in (self.classify, getattr(self.classify, "__self__", None)):
+            stated = getattr(holder, "fingerprint", None)
+            if stated is not None:
+                return _fingerprint(stated() if callable(stated) else stated)
+        return _fingerprint(None)
 
     def probabilities(self, texts: Sequence[str]) -> Probabilities:
         """What the callable says."""
@@ -113,14 +129,32 @@ class CallableVictim:
         return CallableEngine.together(engines, questions)
 
 
-def victim_of(model: TextClassifier | Classify | Victim) -> Victim:
-    """The victim that a user's value stands for."""
+def _fingerprint(given: object) -> str:
+    if not isinstance(given, str) or not given:
+        raise AttackError(
+            wanted="a fingerprint, a text that tells this callable from others",
+            got=repr(given)[:60],
+            where="the callable to attack",
+            remedy='say which model it is, with its version, as in fingerprint="reviews 3", to keep rows of it',
+        )
+    return given
+
+
+def victim_of(model: TextClassifier | Classify | Victim, *, fingerprint: str | None = None) -> Victim:
+    """The victim that a user's value stands for; `fingerprint` is what rows call a bare callable."""
+    known = isinstance(model, ClassifierVictim | CallableVictim | TextClassifier)
+    if known and fingerprint is not None:
+        raise AttackError(
+            wanted="a fingerprint for a bare callable alone",
+            got=f"one for a {type(model).__name__}, which has its own",
+            remedy="leave it out",
+        )
     if isinstance(model, ClassifierVictim | CallableVictim):
         return model
     if isinstance(model, TextClassifier):
         return ClassifierVictim(model)
     if callable(model):
-        return CallableVictim(model)
+        return CallableVictim(model, fingerprint=fingerprint)
     raise AttackError(
         wanted="a TextClassifier, or a callable from texts to label probabilities",
         got=type(model).__name__,

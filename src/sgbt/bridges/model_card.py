@@ -14,7 +14,7 @@ from sgbt.certify import Certificate
 from sgbt.certify import read_rows as read_certificates
 from sgbt.certify.summary import Summary
 from sgbt.errors import ModelError
-from sgbt.models import TextClassifier, load_classifier, weights_hash
+from sgbt.models import Naming, TextClassifier, covers_weights_alone, identity_of, load_classifier
 from sgbt.shares import Share
 from sgbt.version import __version__
 
@@ -104,7 +104,7 @@ def _body(
         "dataset": f"{_dataset(note)} (hash {str(note.get('dataset_hash', 'unknown'))[:12]})",
         "objective": f"{note.get('objective', 'unknown')} `{options}`",
         "seed": note.get("seed", "unknown"),
-        "weights": f"hash {weights_hash(classifier.model)[:12]}",
+        "identity": f"`{classifier.identity}`",
     }
     for name, fact in facts.items():
         yield f"| {name} | {str(fact).replace('|', chr(92) + '|')} |"
@@ -129,6 +129,8 @@ def _body(
             f"A certified text keeps its label under every combination of substitutes of the table with hash {tables};"
             f" margins count above a rounding slack of {max(proof.slack for proof in proofs):.2g}."
         )
+        if any(covers_weights_alone(proof.model_hash) for proof in proofs):
+            yield "Some certificates are of an earlier version: their name of the model covers its weights alone."
 
 
 def _dataset(note: dict[str, Any]) -> str:
@@ -137,11 +139,11 @@ def _dataset(note: dict[str, Any]) -> str:
 
 
 def _check_certificates(proofs: Sequence[Certificate], classifier: TextClassifier, where: str) -> None:
-    own = weights_hash(classifier.model)
+    own = identity_of(classifier)
     for proof in proofs:
-        if proof.model_hash != own:
+        if own.named_by(proof.model_hash) is Naming.OTHER:
             raise ModelError(
-                wanted=f"certificates of the model with hash {own[:12]}",
+                wanted=f"certificates of the model with identity {own.hash[:12]}",
                 got=f"one of {proof.model_hash[:12]}",
                 where=where,
                 remedy="certify this model",
@@ -151,6 +153,15 @@ def _check_certificates(proofs: Sequence[Certificate], classifier: TextClassifie
 def _check_attacks(results: Sequence[AttackResult], classifier: TextClassifier, where: str) -> None:
     if not results:
         return
+    own = classifier.identity
+    for result in results:
+        if result.model_hash not in ("", own):  # rows of earlier versions do not say
+            raise ModelError(
+                wanted=f"attacks on the model with identity {own[:12]}",
+                got=f"one on {result.model_hash[:12]}",
+                where=where,
+                remedy="attack this model",
+            )
     before = classifier.predict([result.original for result in results]).probabilities.argmax(axis=1)
     after = classifier.predict([result.perturbed for result in results]).probabilities.argmax(axis=1)
     for result, first, last in zip(results, before.tolist(), after.tolist(), strict=True):

@@ -18,6 +18,11 @@ class OpenAttackModel:
     def __init__(self, classifier: TextClassifier) -> None:
         self.classifier = classifier
 
+    @property
+    def fingerprint(self) -> str:
+        """The classifier's identity, which rows of attacks name."""
+        return self.classifier.identity
+
     def get_pred(self, input_: Sequence[str]) -> np.ndarray:
         """The number of the likeliest label of each text."""
         return self.classifier.predict(list(input_)).probabilities.argmax(axis=1)

@@ -23,6 +23,11 @@ class TextAttackModel:
         """Probabilities, one row per text."""
         return self.classifier.predict(list(text_input_list)).probabilities
 
+    @property
+    def fingerprint(self) -> str:
+        """The classifier's identity, which rows of attacks name."""
+        return self.classifier.identity
+
     def _tokenize(self, inputs: Sequence[str]) -> list[list[str]]:
         return [list(self.classifier.tokenizer.words(text)) for text in inputs]
 

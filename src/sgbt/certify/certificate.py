@@ -39,7 +39,8 @@ class Certificate:
     not in the model's vocabulary (None: a row from before that was counted). `max_substitutions` limits how many words
     may be replaced at once (None: any number), and `radius` is the largest such number for which the margin still
     holds, where a tier computes it. A `scale` below one marks a study in which substitutes were moved towards the word,
-    not a proof about texts.
+    not a proof about texts. `model_hash` is the classifier's identity; in rows of earlier versions, the hash of its
+    weights alone.
     """
 
     index: int

@@ -7,6 +7,7 @@ from typing import Any
 
 from sgbt.certify.certificate import Certificate
 from sgbt.errors import CertificateError
+from sgbt.models import covers_weights_alone
 
 BROKEN = ("succeeded", "success", "successful", "broken")
 """How an attack says that it changed the label."""
@@ -32,7 +33,10 @@ def check_consistent(certificates: Iterable[Certificate], attack_results: Iterab
                 wanted="a certificate for each attack result", got=f"only {len(proofs)}", where="check_consistent"
             )
         proof = proofs[place] if index is None else by_index.get(int(index))
-        if proof is None or not proof.stays or proof.scale < 1:
+        if proof is None:
+            continue
+        _check_model(proof, result)
+        if not proof.stays or proof.scale < 1:
             continue
         compared += proof.certified
         if _broken(result) and not _beyond(proof, result):
@@ -49,6 +53,18 @@ def _why(proof: Certificate) -> str:
     if proof.certified:
         return f"certified by {proof.tier} with margin {proof.margin:.3g}"
     return "none of its words may be replaced"
+
+
+def _check_model(proof: Certificate, result: Any) -> None:
+    """That both speak of one model, where both name it by its identity."""
+    named = proof.model_hash, str(getattr(result, "model_hash", ""))
+    if named[0] != named[1] and not any(map(covers_weights_alone, named)):
+        raise CertificateError(
+            wanted=f"attacks on the model that was certified, {named[0][:12]}",
+            got=f"one on {named[1][:12]} for text {proof.index}",
+            where="check_consistent",
+            remedy="certify and attack one model",
+        )
 
 
 def _broken(result: Any) -> bool:

@@ -9,7 +9,7 @@ from sgbt.certify.tiers import in_float64, require_finite
 from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
-from sgbt.models import AnyModel, TextClassifier, weights_hash
+from sgbt.models import AnyModel, TextClassifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,9 +18,9 @@ class Prepared:
 
     One call of `certify` prepares for all its texts; whoever asks about one text after another, as a server does,
     prepares once. The classifier's weights must not change meanwhile: `model` is a copy of them in float64, `slack`
-    their rounding allowance, `largest` the largest margin that their head can make, and `model_hash` their name in
-    every certificate. `reference` is the index of the table that the model was trained for, where that is another one:
-    tiers fit their slopes to it (`Question.reference`).
+    their rounding allowance, `largest` the largest margin that their head can make, and `model_hash` the identity of
+    the classifier, its name in every certificate. `reference` is the index of the table that the model was trained
+    for, where that is another one: tiers fit their slopes to it (`Question.reference`).
     """
 
     classifier: TextClassifier
@@ -55,7 +55,7 @@ class Prepared:
             model,
             rounding_slack(classifier),
             largest_margin(model),
-            weights_hash(classifier.model),
+            classifier.identity,
             WordTables(index),
             None if own is None or own.hash == allowed.hash else SubstitutionIndex.build(own, classifier.vocabulary),
         )

@@ -13,6 +13,7 @@ from typing import BinaryIO
 from sgbt.certify.certificate import Certificate
 from sgbt.errors import CertificateError
 from sgbt.files import disk_errors, make_folder, whole_lines, writing_errors
+from sgbt.models import covers_weights_alone
 from sgbt.outputs import is_regular, open_to_append, to_disk
 
 BEGIN = b'{"index": '
@@ -101,12 +102,22 @@ class RowFile:
         for row in self.rows.values():
             for name, value in wanted.items():
                 if getattr(row, name) != value:
+                    if name == "model_hash" and covers_weights_alone(row.model_hash):
+                        raise self._of_weights_alone(row)
                     raise CertificateError(
                         wanted=f"rows with {name.replace('_', ' ')} {_short(value)}",
                         got=f"text {row.index} with {_short(getattr(row, name))}",
                         where=str(self.path),
                         remedy="choose another --out, or delete the file",
                     )
+
+    def _of_weights_alone(self, row: Certificate) -> CertificateError:
+        return CertificateError(
+            wanted="rows with the identity of the model",
+            got=f"text {row.index} with a hash that covers weights alone, as earlier versions wrote them",
+            where=str(self.path),
+            remedy="certify into another --out; these rows can still be read",
+        )
 
     def check_texts(self, hashes: Sequence[str], labels: Sequence[int]) -> None:
         """That every row so far is about the text and label now at its index."""

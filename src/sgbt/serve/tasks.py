@@ -43,7 +43,7 @@ class Model:
             "table": table.name,
             "table_words": len(table.entries),
             "table_hash": table.hash[:12],
-            "model_hash": self.prepared.model_hash[:12],
+            "model_hash": self.prepared.model_hash,
         }
 
 
@@ -109,7 +109,7 @@ class Desk:
             max_queries=task["max_queries"],
         )
         row = result.to_row() | {"label": names[result.label], "after": names[result.after], "model": model.name}
-        return {name: value for name, value in row.items() if name != "index"}
+        return {name: value for name, value in row.items() if name not in ("index", "model_hash", "table_hash")}
 
     def _model(self, name: str | None) -> Model:
         if name is None:
