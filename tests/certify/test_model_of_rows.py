@@ -131,6 +131,19 @@ def test_what_differs_in_attack_rows_is_named(changes: dict[str, object], field:
         attack(own(), TEXTS, small.TABLE.without(["good"]), labels=LABELS, method="pwws", out=path)
 
 
+def test_a_row_of_another_model_among_others_is_refused(tmp_path: Path) -> None:
+    path, twin = tmp_path / "attacks.jsonl", tmp_path / "twin.jsonl"
+    attack(own(), TEXTS, small.TABLE, labels=LABELS, out=path)
+    attack(TWINS["label_names"](), TEXTS, small.TABLE, labels=LABELS, out=twin)
+    kept = path.read_text()
+    path.write_text(kept + twin.read_text().splitlines(keepends=True)[0])
+    with pytest.raises(AttackError, match="rows of pwws with model hash"):
+        attack(own(), TEXTS, small.TABLE, labels=LABELS, out=path)
+    path.write_text(kept.replace(own().identity, TWINS["label_names"]().identity, 1))  # a row that was edited
+    with pytest.raises(AttackError, match="rows of pwws with model hash"):
+        attack(own(), TEXTS, small.TABLE, labels=LABELS, out=path)
+
+
 def test_certificates_and_attacks_of_two_models_are_not_compared(tmp_path: Path) -> None:
     proofs = certify(own(), TEXTS, labels=LABELS)
     attacks = attack(TWINS["label_names"](), TEXTS, small.TABLE, labels=LABELS, out=tmp_path / "attacks.jsonl")

@@ -30,7 +30,7 @@ class Rows:
     def __init__(self, path: str | Path | None) -> None:
         self._path = None if path is None else Path(path)
         self._known: dict[tuple[str, str, int], AttackResult] = {}
-        self._first: dict[str, tuple[str, AttackResult]] = {}
+        self._first: dict[tuple[str, str, str, str], AttackResult] = {}
 
     def __enter__(self) -> Rows:
         if self._path is not None:
@@ -60,9 +60,10 @@ class Rows:
 
     def check(self, settings: Settings) -> None:
         """That the rows of this method, if there are any, are of these settings."""
-        first = self._first.get(settings.method)
-        if first is not None and first[0] != settings.hash:
-            raise settings.refusal(first[1], str(self._path))
+        wanted = settings.method, settings.hash, settings.model_hash, settings.table_hash
+        for found, row in self._first.items():
+            if found[0] == settings.method and found != wanted:
+                raise settings.refusal(row, str(self._path))
 
     def find(self, settings: Settings, index: int, text: str) -> AttackResult | None:
         """The result that the file has already, if any."""
@@ -85,7 +86,7 @@ class Rows:
         for row in _parsed(content[:whole], str(self._path)):
             result = AttackResult.from_row(row)
             self._known.setdefault((row["settings"], result.method, result.index), result)
-            self._first.setdefault(result.method, (row["settings"], result))
+            self._first.setdefault((result.method, row["settings"], result.model_hash, result.table_hash), result)
         self._stream.truncate(whole)
 
 
