@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from typing import Any
 
 import pytest
@@ -177,11 +178,6 @@ def test_what_is_wrong_with_a_file_is_one_sentence(
     assert said in told.json()["detail"]
 
 
-def test_a_file_is_text_csv_or_nothing(client: TestClient) -> None:
-    told = client.post("/certify/csv", content=b"text\nhello\n", headers={"Content-Type": "text/html"})
-    assert told.status_code == 415
-
-
 @pytest.mark.parametrize(
     ("path", "asked", "said"),
     [
@@ -208,9 +204,33 @@ def test_half_a_letter_is_refused_and_not_sent_back(client: TestClient) -> None:
     assert set(told.json()) == {"detail"}
 
 
-def test_a_form_of_another_site_is_not_json(client: TestClient) -> None:
-    told = client.post("/predict", content=b'{"text": "x"}', headers={"Content-Type": "text/plain"})
-    assert told.status_code == 422
+@pytest.mark.parametrize("path", ["/predict", "/certify", "/attack", "/attack/live", "/certify/csv"])
+@pytest.mark.parametrize("kind", ["text/plain", "text/html", "application/x-www-form-urlencoded", ""])
+def test_a_form_of_another_site_is_refused_as_documented(client: TestClient, path: str, kind: str) -> None:
+    refused = client.post(path, content=b'{"text": "x"}', headers={"Content-Type": kind})
+    assert refused.status_code == 415
+    assert set(refused.json()) == {"detail"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b'{"text": ', b"\xff", b"[" * 100_000, b'{"text": 1' + b"0" * 6000 + b"}", b"NaN", b'{"text": "a\x00"'],
+)
+@pytest.mark.parametrize("path", ["/predict", "/certify"])
+def test_what_is_not_json_is_refused_in_a_sentence(client: TestClient, path: str, body: bytes) -> None:
+    refused = client.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert refused.status_code in (400, 422)
+    assert re.fullmatch(r"(wanted|text: ).{5,300}\.", refused.json()["detail"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/nowhere", 404), ("GET", "/predict", 405), ("DELETE", "/models", 405), ("POST", "/", 405)],
+)
+def test_what_is_not_there_is_refused_in_a_sentence(client: TestClient, method: str, path: str, status: int) -> None:
+    refused = client.request(method, path)
+    assert refused.status_code == status
+    assert refused.json()["detail"].startswith("wanted ")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,9 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 
 def client_of(*, token: str | None = None, names: Any = LOOPBACK, **limits: Any) -> TestClient:
-    guard = Guard(echo, limits=Limits(**limits), token=token, names=names, free=["/"])
+    guard = Guard(
+        echo, limits=Limits(**limits), token=token, names=names, free=["/"], kinds={"/json": "application/json"}
+    )
     return TestClient(guard, base_url=ADDRESS)
 
 
@@ -47,9 +49,12 @@ def test_any_name_is_answered_where_others_may_reach_the_server() -> None:
     assert client_of(names=None).get("/x", headers={"Host": "models.example"}).status_code == 200
 
 
-@pytest.mark.parametrize(("origin", "status"), [(ADDRESS, 200), ("http://evil.example", 403), ("null", 403)])
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [(ADDRESS, 200), ("http://evil.example", 403), ("null", 403), ("http://[", 403), ("\xff", 403)],
+)
 def test_a_page_of_another_site_is_refused(origin: str, status: int) -> None:
-    assert client_of().post("/x", headers={"Origin": origin}).status_code == status
+    assert client_of().post("/x", headers={"Origin": origin.encode("latin-1")}).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -121,7 +126,7 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
         sent.append(message)
 
     guard = Guard(echo, limits=Limits(body_seconds=0.05), token=None, names=None, free=[])
-    scope = {"type": "http", "path": "/x", "headers": [], "client": ("1.2.3.4", 5)}
+    scope = {"type": "http", "method": "POST", "path": "/x", "headers": [], "client": ("1.2.3.4", 5)}
     asyncio.run(guard(scope, never, send))  # type: ignore[arg-type]
     assert sent[0]["status"] == 408
 
@@ -142,6 +147,22 @@ def test_a_preflight_of_another_site_gets_no_permission() -> None:
     told = client_of().options("/predict", headers=asked)
     assert told.status_code == 403
     assert "access-control-allow-origin" not in told.headers
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("application/json", 200),
+        ("Application/JSON; charset=utf-8", 200),
+        ("text/plain", 415),
+        ("application/jsonp", 415),
+        ("", 415),
+    ],
+)
+def test_a_body_is_of_the_kind_that_is_described(kind: str, status: int) -> None:
+    refused = client_of().post("/json", content=b"{}", headers={"Content-Type": kind})
+    assert refused.status_code == status
+    assert status == 200 or "application/json" in refused.json()["detail"]
 
 
 def test_limits_are_above_zero() -> None:

@@ -114,3 +114,17 @@ def test_what_was_sent_is_not_sent_back_as_markup() -> None:
     for told in (client.post("/predict", json={"<script>": 1}), client.get("/<script>"), client.get("/?<script>")):
         assert "text/html" not in told.headers["content-type"] or "<script>" not in told.text
         assert told.headers["x-content-type-options"] == "nosniff"
+
+
+def test_an_error_in_the_server_is_a_sentence_that_says_nothing_of_its_inside() -> None:
+    class Broken(Stub):
+        def submit(self, task: Mapping[str, Any], *, seconds: float) -> Job:
+            raise ValueError("a secret")
+
+    pool: Any = Broken(None)
+    client = TestClient(create_app(pool, names=LOOPBACK), base_url=ADDRESS, raise_server_exceptions=False)
+    refused = client.post("/certify", json={"text": "x"})
+    assert refused.status_code == 500
+    assert refused.json()["detail"].startswith("wanted an answer")
+    assert "secret" not in refused.text
+    assert refused.headers["x-content-type-options"] == "nosniff"

@@ -30,7 +30,7 @@ def test_which_addresses_only_this_machine_can_reach(host: str, own: bool) -> No
 def test_a_token_is_needed_where_others_can_reach_the_server() -> None:
     check_token("127.0.0.1", None)
     check_token("0.0.0.0", LONG)
-    with pytest.raises(ServeError, match="a --token, since others can reach"):
+    with pytest.raises(ServeError, match="a token, since others can reach"):
         check_token("0.0.0.0", None)
     for short in (LONG[:-1], "", "häßliche Zeichenkette"):
         with pytest.raises(ServeError, match="16 or more printable ASCII"):
@@ -52,13 +52,23 @@ def test_a_port_that_is_taken_and_a_name_that_is_unknown_are_one_sentence() -> N
     ("options", "said"),
     [
         (("nowhere", "--port", "0"), "the folder of a trained model"),
-        (("nowhere", "--host", "0.0.0.0"), "--token"),
+        (("nowhere", "--host", "0.0.0.0"), "SGBT_TOKEN"),
+        (("nowhere", "--trust-proxy", "*"), "the address of a proxy"),
+        (("nowhere", "--trust-proxy", "localhost"), "the address of a proxy"),
         (("nowhere", "--workers", "0"), "workers above 0"),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(options: tuple[str, ...], said: str) -> None:
     with pytest.raises(ServeError, match=re.escape(said)):
         CliRunner().invoke(app, ["serve", *options], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("by_option", [True, False])
+def test_a_token_that_ps_shows_is_advised_against(by_option: bool) -> None:
+    options = ("--token", LONG) if by_option else ()
+    shown = CliRunner().invoke(app, ["serve", "nowhere", "--port", "0", *options], env={"SGBT_TOKEN": LONG}).output
+    assert ("SGBT_TOKEN" in shown) == by_option
+    assert LONG not in shown
 
 
 def test_it_serves_until_it_is_interrupted_and_leaves_no_process_behind(runs: list[Path]) -> None:

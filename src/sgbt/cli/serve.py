@@ -15,14 +15,26 @@ console = Console(highlight=False)
 
 
 def serve_(
+    context: typer.Context,
     run: Annotated[Path, typer.Argument(help="Folder of a trained model; see sgbt train.")],
     other: Annotated[Path | None, typer.Argument(help="A second one, to compare side by side.")] = None,
-    host: Annotated[str, typer.Option(help="Address to listen at; others than this machine need a --token.")] = (
+    host: Annotated[str, typer.Option(help="Address to listen at; others than this machine need a token.")] = (
         "127.0.0.1"
     ),
     port: Annotated[int, typer.Option(help="Port to listen at; 0 is any that is free.")] = 8000,
     token: Annotated[
-        str | None, typer.Option(envvar="SGBT_TOKEN", help="Secret that every request must carry.", show_envvar=True)
+        str | None,
+        typer.Option(
+            envvar="SGBT_TOKEN",
+            help="Secret that every request must carry; better set in the environment, where ps does not show it.",
+            show_envvar=True,
+        ),
+    ] = None,
+    trust_proxy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Address of a proxy whose X-Forwarded-For is believed; otherwise nobody's."
+        ),
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that compute; each loads the models.")] = 2,
 ) -> None:
@@ -44,9 +56,12 @@ def serve_(
         console.print(f"the programming interface:  {address}docs", soft_wrap=True, markup=False)
         console.print("ctrl-C ends it", soft_wrap=True)
 
+    source = context.get_parameter_source("token")
+    if source is not None and source.name == "COMMANDLINE":
+        console.print("advice: whoever can run ps sees --token; set SGBT_TOKEN instead", soft_wrap=True)
     console.print("loading ...", soft_wrap=True)
     runs = [run] if other is None else [run, other]
     try:
-        serve(runs, host=host, port=port, token=token, limits=Limits(workers=workers), ready=ready)
+        serve(runs, host=host, port=port, token=token, limits=Limits(workers=workers), proxy=trust_proxy, ready=ready)
     except KeyboardInterrupt:  # the way to end it
         console.print("ended", soft_wrap=True)

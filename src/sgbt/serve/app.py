@@ -8,15 +8,14 @@ from functools import partial
 from typing import Annotated, Any
 
 from fastapi import FastAPI, HTTPException, Query, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 
-from sgbt.errors import ServeError
 from sgbt.serve import schema
 from sgbt.serve.files import static_files
 from sgbt.serve.guard import CSV_PATH, Guard
-from sgbt.serve.jobs import TIMED_OUT, BusyError, Job, Pool
-from sgbt.serve.worker import DONE, REFUSED, STEP
+from sgbt.serve.jobs import BusyError, Job, Pool
+from sgbt.serve.refusals import REFUSALS, Responses, refuse_in_sentences, why
+from sgbt.serve.worker import DONE, STEP
 from sgbt.version import __version__
 
 ABOUT = """Label a text, prove that no substitution of its words changes the label, or try to change it.
@@ -24,24 +23,7 @@ ABOUT = """Label a text, prove that no substitution of its words changes the lab
 What may replace what is the substitution table that the model was trained for (`GET /models`). Errors are
 `{"detail": "one sentence"}`. Where the server has a token, send `Authorization: Bearer TOKEN`.
 """
-Responses = dict[int | str, dict[str, Any]]
-REFUSALS: Responses = {
-    code: {"model": schema.Refusal, "description": why}
-    for code, why in {
-        400: "The request is not what its headers say, or came in part.",
-        401: "The token is missing or wrong.",
-        403: "The request came from a page of another site.",
-        408: "The request took too long to arrive.",
-        413: "The request is too large.",
-        415: "The content type is not the one described.",
-        421: "The request names another host.",
-        422: "The request, or what it asks for, cannot be met; the sentence says why.",
-        429: "Too many requests from this client.",
-        500: "An error in the server; its log has the details.",
-        503: "Too many jobs are waiting.",
-        504: "The job took longer than allowed, and was ended.",
-    }.items()
-}
+KINDS = dict.fromkeys(("/predict", "/certify", "/attack", "/attack/live"), "application/json") | {CSV_PATH: "text/csv"}
 CSV_BODY = {
     "requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}},
 }
@@ -102,7 +84,7 @@ def create_app(pool: Pool, *, token: str | None = None, names: Iterable[str] | N
         model: Annotated[str | None, Query(max_length=200, description="One of the names that /models lists.")] = None,
     ) -> Response:
         """The rows of a CSV file, each with its label and its certificate."""
-        content = _decoded(request, await request.body())
+        content = _decoded(await request.body())
         asked = {"text": content, "text_column": text, "label_column": label, "model": model, "most": limits.csv_rows}
         done = await _answer(_submit(pool, "csv", asked, limits.csv_seconds))
         counts = json.dumps({"rows": done["rows"], **done["verdicts"]})
@@ -119,8 +101,8 @@ def create_app(pool: Pool, *, token: str | None = None, names: Iterable[str] | N
     for path in files:
         app.add_api_route(path, page, methods=["GET"], include_in_schema=False)
     app.openapi = partial(_described, app, pool.models)  # type: ignore[method-assign]
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_middleware(Guard, limits=limits, token=token, names=names, free=files)
+    refuse_in_sentences(app)
+    app.add_middleware(Guard, limits=limits, token=token, names=names, free=files, kinds=KINDS)
     return app
 
 
@@ -158,7 +140,7 @@ async def _answer(job: Job) -> Any:
         if message["kind"] == DONE:
             return message["answer"]
         if message["kind"] != STEP:
-            raise HTTPException(*_why(message))
+            raise HTTPException(*why(message))
     raise AssertionError("a job ends with a message")
 
 
@@ -169,30 +151,12 @@ async def _lines(job: Job) -> AsyncIterator[bytes]:
         elif message["kind"] == DONE:
             line = {"kind": "outcome", **message["answer"]}
         else:
-            line = {"kind": "refused", "detail": _why(message)[1]}
+            line = {"kind": "refused", "detail": why(message)[1]}
         yield json.dumps(line).encode() + b"\n"
 
 
-def _why(message: Mapping[str, Any]) -> tuple[int, str]:
-    if message["kind"] == REFUSED:
-        return 422, str(ServeError(**message["sentence"]))
-    if message["kind"] == TIMED_OUT:
-        return 504, f"wanted an answer within {message['seconds']:g} s, got none; the job was ended."
-    return 500, f"wanted an answer, got none: {message['reason']}."
-
-
-def _decoded(request: Request, body: bytes) -> str:
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "text/csv":
-        raise HTTPException(415, "wanted the content type text/csv.")
+def _decoded(body: bytes) -> str:
     try:
         return body.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise HTTPException(422, f"wanted text in UTF-8, got the byte 0x{body[problem.start]:02x}.") from None
-
-
-async def _invalid(request: Request, problem: Exception) -> JSONResponse:
-    """The first thing that is wrong with a request, in one sentence; what was sent is not sent back."""
-    assert isinstance(problem, RequestValidationError)
-    first = problem.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body") or "the request"
-    return JSONResponse({"detail": f"{where[:100]}: {first['msg']}."}, status_code=422)

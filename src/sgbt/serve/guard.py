@@ -1,6 +1,7 @@
 """Guard: what every request must pass before anything looks at it, and what every answer carries.
 
-Order: the host it was sent to, the page it came from, the client's rate, the token, then size and speed of the body.
+Order: the host it was sent to, the page it came from, the client's rate, the token, the kind of its body, then size and
+speed of the body.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,16 +40,24 @@ class Guard:
 
     `names` are the hosts that a request may name; None is any. On a loopback address they are the loopback names: a
     page of another site whose name was pointed at 127.0.0.1 (DNS rebinding) still names its own host, and is refused.
-    Paths in `free` need no token: they hold the page itself, and nothing of the models.
+    Paths in `free` need no token: they hold the page itself, and nothing of the models. `kinds` is the content type
+    that a path takes: no page of another site can send one of them without asking first, and then it is refused.
     """
 
     def __init__(
-        self, app: ASGIApp, *, limits: Limits, token: str | None, names: Iterable[str] | None, free: Iterable[str]
+        self,
+        app: ASGIApp,
+        *,
+        limits: Limits,
+        token: str | None,
+        names: Iterable[str] | None,
+        free: Iterable[str],
+        kinds: Mapping[str, str] | None = None,
     ) -> None:
         self._app, self._limits = app, limits
         self._token = None if token is None else token.encode()
         self._names = None if names is None else frozenset(names)
-        self._free = frozenset(free)
+        self._free, self._kinds = frozenset(free), kinds or {}
         self._rate = RateLimiter(limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,7 +82,7 @@ class Guard:
         if self._names is not None and _hostname(host) not in self._names:
             return 421, f"wanted a request to one of {', '.join(sorted(self._names))}, got another host.", {}
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and _netloc(origin) != host:
             return 403, "wanted a request of this server's own page, got one of another site.", {}
         if scope["path"] in self._free:
             return None
@@ -83,6 +92,9 @@ class Guard:
             return 429, f"wanted fewer requests a minute; try again in {seconds} s.", {"Retry-After": seconds}
         if self._token is not None and not self._knows(headers.get("authorization", "")):
             return 401, "wanted the header Authorization: Bearer TOKEN.", {"WWW-Authenticate": "Bearer"}
+        kind = self._kinds.get(scope["path"]) if scope["method"] == "POST" else None
+        if kind is not None and headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+            return 415, f"wanted the content type {kind}.", {}
         return None
 
     def _knows(self, authorization: str) -> bool:
@@ -114,6 +126,14 @@ class Guard:
         except TimeoutError:
             seconds = self._limits.body_seconds
             return b"", (408, f"wanted the whole request within {seconds:g} s.", {"Connection": "close"})
+
+
+def _netloc(origin: str) -> str | None:
+    """The host and port in an Origin header; None if there are none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _hostname(host: str) -> str:

@@ -6,6 +6,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from sgbt.errors import ServeError
 
@@ -38,7 +40,13 @@ class Limits:
     per_minute: int = 240
     """and how many it earns back in a minute."""
     connections: int = 128
-    """Connections that may be open at the same time."""
+    """Connections that may be open at the same time,"""
+    client_connections: int = 32
+    """and how many of them one client's."""
+    head_seconds: float = 5.0
+    """How long a client may take to send the head of a request."""
+    send_seconds: float = 30.0
+    """How long a client may leave an answer unread."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -46,6 +54,18 @@ class Limits:
                 raise ServeError(
                     wanted=f"{field.name} above 0", got=str(getattr(self, field.name)), where="the limits of the server"
                 )
+
+
+@lru_cache(MOST_CLIENTS)
+def client_key(address: str) -> str:
+    """What counts as one client: an IPv4 address, or the network of 64 bits that an IPv6 address is one of."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv6Address):
+        return str(parsed.ipv4_mapped or ip_network((int(parsed) >> 64 << 64, 64)))
+    return address
 
 
 class RateLimiter:
@@ -58,7 +78,7 @@ class RateLimiter:
 
     def wait_for(self, client: str) -> float:
         """Take a token; zero if there was one, else the seconds until there will be."""
-        now = self._clock()
+        now, client = self._clock(), client_key(client)
         tokens, seen = self._buckets.pop(client, (self._size, now))
         tokens = min(self._size, tokens + (now - seen) * self._per_second)
         granted = tokens >= 1

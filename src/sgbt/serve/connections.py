@@ -1,0 +1,187 @@
+"""Connections: how many there may be, in all and of one client, and how long each may keep the server waiting.
+
+A connection that is silent costs its client nothing, so it must cost the server nothing either. The head of a request
+must be there soon after its first byte or after the connection was made; an answer must be read. Where connections run
+out, one that has not sent its whole request makes room for one that may: of the client that has the most, the one that
+has kept the server waiting longest. Requests that are being answered are never cut off for others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from sgbt.serve.limits import Limits, client_key
+
+
+class Connections:
+    """Every open connection, by client. Without `apart`, all count as one client's: they come from one proxy."""
+
+    def __init__(self, limits: Limits, *, apart: bool = True) -> None:
+        self.limits, self._apart = limits, apart
+        self._open: defaultdict[str, set[TimedProtocol]] = defaultdict(set)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._open.values()))
+
+    def admit(self, connection: TimedProtocol) -> bool:
+        """Count a connection in, if need be at the cost of one that waits; False if there is no place."""
+        own = self._open[self._client(connection)]
+        most = self.limits.client_connections if self._apart else self.limits.connections
+        if len(own) >= most and not self._evicted(own):
+            return False
+        if len(self) >= self.limits.connections and not any(
+            map(self._evicted, sorted(self._open.values(), key=len, reverse=True))
+        ):
+            return False
+        self._open[self._client(connection)].add(connection)
+        return True
+
+    def discard(self, connection: TimedProtocol) -> None:
+        """Count a connection out."""
+        client = self._client(connection)
+        self._open[client].discard(connection)
+        if not self._open[client]:
+            del self._open[client]
+
+    def _client(self, connection: TimedProtocol) -> str:
+        return client_key(connection.client[0]) if self._apart and connection.client else ""
+
+    def _evicted(self, among: set[TimedProtocol]) -> bool:
+        waiting = [each for each in among if each.unfinished]
+        if waiting:
+            longest = min(waiting, key=lambda each: each.since)
+            self.discard(longest)
+            longest.transport.abort()
+        return bool(waiting)
+
+
+class Deadline:
+    """Something that happens unless it is called off in time."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float, then: Callable[[], None]) -> None:
+        self._loop, self._seconds, self._then = loop, seconds, then
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Begin to wait, unless that has begun already."""
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._seconds, self._over)
+
+    def stop(self) -> None:
+        """Call it off."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _over(self) -> None:
+        self._timer = None
+        self._then()
+
+
+class TimedProtocol(H11Protocol):
+    """HTTP over one connection, with a deadline for every wait. `registry` counts it with all others."""
+
+    registry: Connections
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the connection, or say in a sentence why not."""
+        super().connection_made(transport)
+        self.since = time.monotonic()
+        limits = self.registry.limits
+        self._head = Deadline(self.loop, limits.head_seconds, self._too_slow)
+        self._reading = Deadline(self.loop, limits.send_seconds, self._unread)
+        self._admitted = self.registry.admit(self)
+        if self._admitted:
+            self._head.start()
+        else:
+            self._say(503, "wanted a free connection, got none; close others, or try again.")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection and its deadlines."""
+        self.registry.discard(self)
+        self._head.stop()
+        self._reading.stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; a head that has begun must come to its end."""
+        if not self._admitted or self.transport.is_closing():
+            return
+        super().data_received(data)
+        if self._between:
+            self._head.start()
+        else:
+            self._head.stop()
+
+    def on_response_complete(self) -> None:
+        """The answer is written; it has yet to be read."""
+        self.since = time.monotonic()
+        self._reading.stop()
+        super().on_response_complete()
+        if self.transport.get_write_buffer_size():
+            self._reading.start()
+
+    def pause_writing(self) -> None:
+        """The client does not read as fast as it is written to."""
+        super().pause_writing()
+        self._reading.start()
+
+    def resume_writing(self) -> None:
+        """The client reads."""
+        super().resume_writing()
+        if not self._between:  # what is left of a complete answer must be read as well
+            self._reading.stop()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP."""
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
+            self.transport.abort()  # the answer is half written: nothing can be said any more
+        else:
+            self._say(400, "wanted a request in HTTP, got something else.")
+
+    def _should_upgrade(self) -> bool:
+        return False  # there are no web sockets here
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the server waits for the client: for a request, or for the rest of one."""
+        return self._between or bool(self.cycle.more_body)
+
+    @property
+    def _between(self) -> bool:
+        return self.cycle is None or bool(self.cycle.response_complete)
+
+    def _too_slow(self) -> None:
+        if self.conn.trailing_data[0]:
+            self._say(408, f"wanted the head of a request within {self.registry.limits.head_seconds:g} s.")
+        else:
+            self.transport.abort()
+
+    def _unread(self) -> None:
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+
+    def _say(self, status: int, detail: str) -> None:
+        """Answer by hand, where no application will, and close."""
+        if self.transport.is_closing():
+            return
+        content = json.dumps({"detail": detail}).encode()
+        head = (
+            f"HTTP/1.1 {status} {http.HTTPStatus(status).phrase}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(content)}\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + content)
+        self.transport.close()
+        self._reading.start()
+
+
+def protocol_of(connections: Connections) -> type[asyncio.Protocol]:
+    """The protocol whose connections are counted there."""
+    return type("CountedProtocol", (TimedProtocol,), {"registry": connections})
