@@ -71,6 +71,42 @@ def test_what_is_written_back_reads_as_exactly_the_wanted_words(text: str, data:
     assert TOKENIZER.words(tokens.replace(swaps)) == wanted
 
 
+@given(texts, st.data())
+def test_the_default_pattern_writes_words_in_place_and_all_else_as_it_stood(text: str, data: st.DataObject) -> None:
+    """However odd its neighbours, a swap costs at most two spaces: white space and casing elsewhere stay."""
+    tokens = TOKENIZER.tokenize(text)
+    assume(len(tokens))
+    place, word = data.draw(st.integers(0, len(tokens) - 1)), data.draw(substitutes.filter(TOKENIZER.is_word))
+    written = tokens.replace({place: word})
+    before, after = text[: tokens.starts[place]], text[tokens.ends[place] :]
+    assert written.startswith(before)
+    assert written.endswith(after)
+    inside = written[len(before) : len(written) - len(after)]
+    assert TOKENIZER.words(inside) == (word,)
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\S+", r"[^ ]+", r"\w+|[^\w\s]", r"[a-z]+(?:'[a-z]+)?|\d", r"re(?=\w)|ing\b|\w+?(?=ing\b)|\w"]
+)
+@given(text=st.one_of(texts, st.text(st.sampled_from("reingx R ' 1"))), data=st.data())
+def test_a_pattern_of_ones_own_writes_all_that_its_words_allow(pattern: str, text: str, data: st.DataObject) -> None:
+    """Where every word of the text is one by itself, everything; elsewhere, nothing that reads otherwise."""
+    tokenizer = Tokenizer(pattern)
+    tokenizer.require_spaces_separate()
+    tokens = tokenizer.tokenize(text)
+    assume(len(tokens))
+    words = st.one_of(st.sampled_from(["re", "ing", "x", "e", "1", "fine"]), substitutes).filter(tokenizer.is_word)
+    swaps = data.draw(st.dictionaries(st.integers(0, len(tokens) - 1), words, max_size=4))
+    written = tokens.written(swaps)
+    if written is None:
+        assert not all(map(tokenizer.is_word, tokens.words))
+        with pytest.raises(DataError, match="stay single words"):
+            tokens.replace(swaps)
+    else:
+        assert tokenizer.words(written) == tuple(swaps.get(place, word) for place, word in enumerate(tokens.words))
+        assert tokens.replace(swaps) == written
+
+
 @given(texts)
 def test_replacing_nothing_changes_nothing(text: str) -> None:
     assert TOKENIZER.tokenize(text).replace({}) == text

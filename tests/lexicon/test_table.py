@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import pickle
 import random
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.lexicon.strategies import WORDS, tables
 
+from sgbt.data import Tokenizer
 from sgbt.errors import LexiconError
 from sgbt.lexicon import SubstitutionTable, combinations
 
@@ -146,3 +148,25 @@ def test_describes_what_it_does_to_texts() -> None:
     assert str(told).startswith("4 of 7 words in 3 texts can be replaced (57.1%); the median text has 10^0.8 variants")
     assert combinations(table, ["good", "film"] * 200) == 6**200
     assert table.describe_texts([]).share == 0
+
+
+def test_half_of_a_character_is_refused_in_a_sentence() -> None:
+    for entries in ({"good": ("\ud83d",)}, {"\ud83d": ("good",)}):
+        with pytest.raises(LexiconError, match="not one word"):
+            SubstitutionTable(entries)
+
+
+def test_a_large_table_is_checked_once_and_fast() -> None:
+    """50,000 words with eight substitutes each, for a tokenizer of one's own."""
+    words = [f"word{number}" for number in range(50_000)]
+    table = SubstitutionTable({word: tuple(words[max(place - 8, 0) : place]) for place, word in enumerate(words)})
+    began = time.perf_counter()
+    table.require_read_by(Tokenizer(r"\w+|[^\w\s]"))
+    first, began = time.perf_counter() - began, time.perf_counter()
+    for _ in range(100):
+        table.require_read_by(Tokenizer(r"\w+|[^\w\s]"))
+        table.require_read_by(Tokenizer())
+    assert first < 2
+    assert time.perf_counter() - began < 0.5
+    with pytest.raises(LexiconError, match="'word1', which it reads as 'word'"):
+        table.require_read_by(Tokenizer(r"[a-z]+"))

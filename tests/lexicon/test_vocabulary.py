@@ -106,3 +106,13 @@ def test_bad_files(tmp_path: Path) -> None:
     path.write_text(json.dumps({**document, "words": ["a"]}))
     with pytest.raises(LexiconError, match="the words it was written with, got others"):
         Vocabulary.load(path)
+
+
+def test_half_of_a_character_is_no_word_that_a_file_can_hold() -> None:
+    """A lone surrogate is read as unknown; it has no bytes, so no hash and no file could name it."""
+    built = Vocabulary.build({"good": 3, "\ud83d": 2, "🙂": 1, "\x00": 1})
+    assert built.words == ("good", "\x00", "🙂")
+    assert built.hash == Vocabulary(built.words).hash
+    assert built.id_of("\ud83d") == UNKNOWN
+    with pytest.raises(LexiconError, match="lone surrogate"):
+        Vocabulary(("good", "\ud83d"))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sgbt.data import Tokenizer
 from sgbt.errors import LexiconError
 from sgbt.lexicon.statistics import TableDescription, TextStatistics, describe_table, describe_texts
+from sgbt.lexicon.vocabulary import has_bytes
 
 if TYPE_CHECKING:
     from sgbt.embeddings import EmbeddingTable
@@ -252,9 +253,9 @@ def first_problem(entries: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def not_words(words: Iterable[str]) -> set[str]:
-    """Those of `words` that the tokenizer would not read back as exactly themselves."""
+    """Those of `words` that the tokenizer would not read back as exactly themselves, or that have no bytes."""
     is_word = Tokenizer().is_word
-    return {word for word in words if not is_word(word)}
+    return {word for word in words if not is_word(word) or not has_bytes(word)}
 
 
 def keeping_rules(entries: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:

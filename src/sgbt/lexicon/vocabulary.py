@@ -26,6 +26,11 @@ FORMAT = "sgbt-vocabulary"
 FORMAT_VERSION = 1
 
 
+def has_bytes(word: str) -> bool:
+    """Whether a word can be written to a file, and be hashed: half of a character (a lone surrogate) cannot."""
+    return word.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in word)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
     """A one-to-one map between words and the ids 2, 3, ...; id 0 is padding and id 1 any other word.
@@ -41,6 +46,10 @@ class Vocabulary:
         for word in words:
             if not isinstance(word, str) or not word or word.split() != [word]:
                 raise LexiconError(wanted="words without spaces", got=repr(word), where="the vocabulary")
+            if not has_bytes(word):
+                raise LexiconError(
+                    wanted="whole characters", got=f"a lone surrogate, {word!r},", where="the vocabulary"
+                )
         index = dict(zip(words, range(2, len(words) + 2), strict=True))
         if len(index) != len(words):
             twice = next(word for place, word in enumerate(words, start=2) if index[word] != place)
@@ -60,15 +69,15 @@ class Vocabulary:
     ) -> Vocabulary:
         """The words of a training split, most frequent first, then their substitutes.
 
-        Words that occur less often than `minimum_count` are left out, then all but the first `limit`; equally frequent
-        words stand in alphabetical order. With a `table`, the substitutes of the words that stayed are added, those
-        with a vector if `vectors` are given: one step, because an adversary replaces words of the text and not
-        substitutes of them. Whatever is left out is read as unknown, which is sound, only less precise.
+        Words that occur less often than `minimum_count` or have no bytes are left out, then all but the first `limit`;
+        equally frequent words stand in alphabetical order. With a `table`, the substitutes of the words that stayed are
+        added, those with a vector if `vectors` are given: one step, because an adversary replaces words of the text and
+        not substitutes of them. Whatever is left out is read as unknown, which is sound, only less precise.
         """
         for name, value in (("minimum_count", minimum_count), ("limit", 0 if limit is None else limit)):
             if value < 0:
                 raise LexiconError(wanted=f"{name} of at least 0", got=str(value))
-        frequent = [word for word in counts if counts[word] >= minimum_count]
+        frequent = [word for word in counts if counts[word] >= minimum_count and has_bytes(word)]
         kept = dict.fromkeys(sorted(frequent, key=lambda word: (-counts[word], word))[:limit])
         added: dict[str, None] = {}
         if table is not None:
