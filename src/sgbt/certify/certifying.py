@@ -49,6 +49,9 @@ def certify(
 ) -> list[Certificate]:
     """Certify texts against every combination of substitutions that `table` allows (by default the model's own).
 
+    A certificate is about every text that the classifier's tokenizer reads as the words of this one with allowed
+    substitutes in some places. An edit that joins or splits words ("two,500", "2,500") is another one, and not covered.
+
     Labels come from the split, from `labels`, or, for bare texts, from the model's own predictions. Each text is tried
     with the cheapest tier first and stops at the first that certifies it. `max_substitutions` limits how many words
     are replaced at once. With `out`, one JSON line per text is appended as it is decided, and the same call goes on

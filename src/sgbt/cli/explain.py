@@ -22,7 +22,10 @@ def explain_(
     vectors: opt.Vectors = "glove",
     data_home: opt.DataHome = None,
 ) -> None:
-    """Show what an adversary would replace in a text, and whether the label is proven to stay."""
+    """Show what an adversary would replace in a text, and whether the label is proven to stay.
+
+    Words are replaced one by one: edits that join or split words are not covered.
+    """
     from sgbt.certify import explain
     from sgbt.cli import explain_view as view
     from sgbt.cli.certify_parts import table_for
