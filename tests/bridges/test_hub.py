@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from tests import small
+from tests.constant import constant
 
 import sgbt
 from sgbt.bridges import export, load_from_hub, model_card, push
 from sgbt.bridges.hub import FILES
 from sgbt.errors import ModelError
-from sgbt.models import weights_hash
+from sgbt.models import save_classifier, weights_hash
 
 TEXTS = small.dataset()
 
@@ -62,6 +63,32 @@ def test_the_card_has_the_figures_of_the_rows_with_denominators(run: Path) -> No
     assert small.TABLE.hash in card
     assert f"| {certified} of 24 |" in card
     assert "| seed | 0 |" in card
+
+
+def test_the_card_counts_apart_what_cannot_be_replaced(run: Path, tmp_path: Path) -> None:
+    texts = [*TEXTS.test.texts, "the plot was", "zzz"]
+    proofs = sgbt.certify(sgbt.load_classifier(run / "run"), texts, out=tmp_path / "rows.jsonl")
+    vacuous = sum(p.verdict == "nothing-to-replace" for p in proofs)
+    assert vacuous >= 2
+    card = model_card(run / "run", certificates=tmp_path / "rows.jsonl")
+    (line,) = (line for line in card.splitlines() if line.startswith("| nothing to replace"))
+    assert line.endswith(f"| {vacuous} of {len(texts)} |")
+    metrics = header(card)["model-index"][0]["results"][0]["metrics"]
+    assert not any("nothing" in metric["name"] for metric in metrics)
+
+
+def test_the_card_names_a_model_that_has_one_answer(run: Path, tmp_path: Path) -> None:
+    card = model_card(run / "run", certificates=run / "certificates.jsonl")
+    assert "Warning" not in card
+    always = constant(sgbt.load_classifier(run / "run"), label=1)
+    save_classifier(always, tmp_path / "always")
+    sgbt.certify(always, TEXTS.test, out=tmp_path / "certificates.jsonl")
+    sgbt.attack(always, TEXTS.test, small.TABLE, method="greedy", out=tmp_path / "attacks.jsonl")
+    for rows in ({"certificates": "certificates.jsonl"}, {"attacks": "attacks.jsonl"}):
+        card = model_card(tmp_path / "always", **{name: tmp_path / file for name, file in rows.items()})
+        assert "answers 'positive' for all 24 texts" in card
+        assert "| negative | 12 | 0 | 0 | 0 |" in card
+        assert "| positive | 12 | 12 | 24 | 12 |" in card
 
 
 def test_the_header_is_yaml(run: Path) -> None:

@@ -60,6 +60,11 @@ class AttackResult:
             )
 
     @property
+    def predicted(self) -> int:
+        """The label that the victim gives the text as it stands."""
+        return self.after if self.status == SKIPPED else self.label
+
+    @property
     def share_changed(self) -> float:
         """The share of the text's words that were replaced."""
         return len(self.swaps) / self.words if self.words else 0.0

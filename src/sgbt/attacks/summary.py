@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult
+from sgbt.by_class import ByClass
 from sgbt.shares import Share
 
 
@@ -15,8 +16,9 @@ class AttackSummary:
     """One method over many texts.
 
     `robust` counts correct and unbroken texts among all; `unbroken` counts them among the correctly classified, which
-    is what the paper calls accuracy under attack (AUA). Queries, changes and seconds are means over attacked texts,
-    changes over broken ones.
+    is what the paper calls accuracy under attack (AUA). A text that is right and has nothing to
+    replace counts as unbroken in both. Queries, changes and seconds are means over attacked texts, changes over broken
+    ones.
     """
 
     method: str
@@ -31,6 +33,12 @@ class AttackSummary:
 def summarise(results: Sequence[AttackResult]) -> list[AttackSummary]:
     """One summary per method, in the order in which methods first occur."""
     return [_summary(method, results) for method in dict.fromkeys(result.method for result in results)]
+
+
+def by_class(results: Sequence[AttackResult], names: Sequence[str]) -> ByClass:
+    """What the victim answers for each class, each text counted once whatever number of methods attacked it."""
+    texts = {result.index: result for result in results}.values()
+    return ByClass.of(names, [(result.label, result.predicted) for result in texts])
 
 
 def _summary(method: str, results: Sequence[AttackResult]) -> AttackSummary:

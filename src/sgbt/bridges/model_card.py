@@ -7,18 +7,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sgbt.attacks import AttackResult, summarise
+from sgbt.attacks import AttackResult
 from sgbt.attacks import read_rows as read_attacks
-from sgbt.attacks.result import SKIPPED, SUCCESS
+from sgbt.attacks.result import SUCCESS
+from sgbt.bridges.card_figures import NOTHING, Figures, class_lines, figure_lines, figures_of
 from sgbt.certify import Certificate
 from sgbt.certify import read_rows as read_certificates
-from sgbt.certify.summary import Summary
 from sgbt.errors import ModelError
 from sgbt.models import Naming, TextClassifier, covers_weights_alone, identity_of, load_classifier
-from sgbt.shares import Share
 from sgbt.version import __version__
-
-Figures = list[tuple[str, Share]]
 
 
 def model_card(
@@ -41,22 +38,9 @@ def model_card(
     broken = read_attacks(attacks) if attacks else []
     _check_certificates(proofs, classifier, str(certificates))
     _check_attacks(broken, classifier, str(attacks))
-    figures = list(_figures(proofs, broken))
-    lines = [*_header(note, figures, language, licence), *_body(classifier, note, figures, proofs)]
+    figures = list(figures_of(proofs, broken))
+    lines = [*_header(note, figures, language, licence), *_body(classifier, note, figures, proofs, broken)]
     return "\n".join(lines) + "\n"
-
-
-def _figures(proofs: Sequence[Certificate], attacks: Sequence[AttackResult]) -> Iterator[tuple[str, Share]]:
-    if proofs:
-        summary = Summary.of(proofs)
-        budget = {proof.max_substitutions for proof in proofs} - {None}
-        words = f", at most {budget.pop()} words replaced" if budget else ""
-        yield "clean accuracy", summary.clean
-        yield f"certified accuracy{words}", summary.certified
-    for row in summarise(attacks):
-        if not proofs:
-            yield f"clean accuracy ({row.method})", row.clean
-        yield f"robust accuracy against {row.method}", row.robust
 
 
 def _header(note: dict[str, Any], figures: Figures, language: str, licence: str | None) -> Iterator[str]:
@@ -78,6 +62,7 @@ def _header(note: dict[str, Any], figures: Figures, language: str, licence: str 
                 "value": round(share.value, 6),
             }
             for name, share in figures
+            if name != NOTHING
         ]
         dataset = {"type": "text", "name": _dataset(note)}
         task = {"type": "text-classification"}
@@ -89,7 +74,11 @@ def _header(note: dict[str, Any], figures: Figures, language: str, licence: str 
 
 
 def _body(
-    classifier: TextClassifier, note: dict[str, Any], figures: Figures, proofs: Sequence[Certificate]
+    classifier: TextClassifier,
+    note: dict[str, Any],
+    figures: Figures,
+    proofs: Sequence[Certificate],
+    attacks: Sequence[AttackResult],
 ) -> Iterator[str]:
     names = ", ".join(classifier.label_names)
     yield f"\n# A text classifier trained with sgbt {__version__}\n"
@@ -118,11 +107,7 @@ def _body(
     if not figures:
         yield "Nothing was measured: no rows were given when this card was written.\n"
         return
-    yield "| figure | share | 95 % interval | texts |\n|---|---|---|---|"
-    for name, share in figures:
-        low, high = share.interval
-        yield f"| {name} | {share.value:.2%} | {low:.2%} to {high:.2%} | {share.count:,} of {share.total:,} |"
-    yield "\nShares are of all texts, the misclassified included. Intervals are Wilson's."
+    yield from figure_lines(figures)
     if proofs:
         tables = ", ".join(sorted({f"`{proof.table_hash[:12]}`" for proof in proofs}))
         yield (
@@ -131,6 +116,7 @@ def _body(
         )
         if any(covers_weights_alone(proof.model_hash) for proof in proofs):
             yield "Some certificates are of an earlier version: their name of the model covers its weights alone."
+    yield from class_lines(proofs, attacks, classifier.label_names)
 
 
 def _dataset(note: dict[str, Any]) -> str:
@@ -165,9 +151,7 @@ def _check_attacks(results: Sequence[AttackResult], classifier: TextClassifier, 
     before = classifier.predict([result.original for result in results]).probabilities.argmax(axis=1)
     after = classifier.predict([result.perturbed for result in results]).probabilities.argmax(axis=1)
     for result, first, last in zip(results, before.tolist(), after.tolist(), strict=True):
-        if first != (result.after if result.status == SKIPPED else result.label) or (
-            result.status == SUCCESS and last != result.after
-        ):
+        if first != result.predicted or (result.status == SUCCESS and last != result.after):
             raise ModelError(
                 wanted="attacks on this model",
                 got=f"a row for text {result.index} that it contradicts",

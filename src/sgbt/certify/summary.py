@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sgbt.by_class import ByClass
 from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.tiers import TIERS
 from sgbt.shares import Share
@@ -62,3 +63,14 @@ class Summary:
             slack=max((row.slack for row in certificates), default=0.0),
             tiers=tuple(tiers),
         )
+
+
+def by_class(certificates: Sequence[Certificate], names: Sequence[str], *, labelled: bool = True) -> ByClass:
+    """What the model answers for each class, and how many of its texts are certified; not `labelled` are certificates
+    that defend the model's own answers."""
+    return ByClass.of(
+        names,
+        [(row.label, row.predicted) for row in certificates],
+        proven=[(row.label, row.certified) for row in certificates],
+        labelled=labelled,
+    )
