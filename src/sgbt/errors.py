@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from sgbt.visible import visible
+
 
 class SgbtError(Exception):
     """A condition that the person at the keyboard can mend.
@@ -22,7 +24,7 @@ class SgbtError(Exception):
         place = f" in {where}" if where else ""
         advice = f"; {remedy}" if remedy else ""
         stop = "" if remedy.endswith("?") else "."
-        super().__init__(f"wanted {wanted}, got {got}{place}{advice}{stop}")
+        super().__init__(visible(f"wanted {wanted}, got {got}{place}{advice}{stop}"))
 
     def __reduce__(self) -> tuple[object, ...]:  # an error of a worker process reaches its parent by pickling
         return _rebuilt, (type(self), self.wanted, self.got, self.where, self.remedy)

@@ -117,8 +117,8 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "attack: rows into a line of yours": (["attack", "run", "--method", "greedy", "--out", "line.json"], "line 1"),
     "attack: a table into a folder": (["attack", "run", "--method", "greedy", "--csv", "folder"], "folder"),
     # serve
-    "serve: no such run": (["serve", "runs/no"], "the folder of a trained model, got nothing there in runs/no"),
-    "serve: an unfinished run": (["serve", "half"], "wanted the file config.json"),
+    "serve: no such run": (["serve", "runs/no", "--port", "0"], "a trained model, got nothing there in runs/no"),
+    "serve: an unfinished run": (["serve", "half", "--port", "0"], "wanted the file config.json"),
     "serve: for everybody, without a token": (["serve", "run", "--host", "0.0.0.0"], "--token"),
     "serve: a port that is none": (["serve", "run", "--port", "99999"], "--port"),
     "serve: a host that is none": (["serve", "run", "--host", "no.such.host", "--token", "x" * 40], "no.such.host"),

@@ -149,8 +149,8 @@ BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
         "a.jsonl",
         b'{"text": "good", "label": 1}\n{"text": "bad", \n',
         {},
-        'wanted one JSON object per line, got \'{{"text": "bad", \' '
-        "(Expecting property name enclosed in double quotes) in line 2 of {path}.",
+        "wanted one JSON object per line, got text that is not JSON "
+        "(expecting property name enclosed in double quotes at column 17) in line 2 of {path}.",
     ),
     "JSON that is a list": (
         "a.jsonl",
@@ -197,11 +197,51 @@ def test_bad_input_is_one_sentence_that_names_the_place(tmp_path: Path, name: st
     assert str(caught.value) == sentence.format(path=path, folder=tmp_path)
 
 
-@pytest.mark.parametrize("line", ["[" * 100_000, '{"label": ' + "9" * 5000 + "}", "NaN", "nul"])
+STRANGE = [
+    *("[" * 100_000, "NaN", "nul", '{"text": "a\\ud800 film", "label": 1}', '{"text": "a", "label": 1e999}'),
+    *('{"label": ' + "9" * 5000 + "}", '{"label": ' + "9" * 20 + "}", '{"text": "a", "text": "b", "label": 1}'),
+]
+
+
+@pytest.mark.parametrize("line", STRANGE)
 def test_strange_json_is_one_sentence(tmp_path: Path, line: str) -> None:
     (tmp_path / "a.jsonl").write_text(line + "\n")
     with pytest.raises(DataError, match=r"^wanted one JSON object per line, got .* in line 1 of .*a\.jsonl\.$"):
         load_dataset(tmp_path / "a.jsonl")
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_a_gzip_bomb_is_one_sentence_before_it_fills_the_memory(tmp_path: Path, ending: str) -> None:
+    (tmp_path / f"a.{ending}.gz").write_bytes(gzip.compress(b" " * (300 << 20)))
+    with pytest.raises(DataError, match="unpack it yourself if you trust it"):
+        load_dataset(tmp_path / f"a.{ending}.gz")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "content"),
+    [
+        ("utf-7", b"+2AA-"),
+        ("unicode_escape", b"\\ud800"),
+        ("idna", b"xn--a\xff"),
+        ("punycode", b"a-\xff"),
+        ("undefined", b"a"),
+        ("utf-16", b"a"),
+        ("rot13", b"a"),
+        ("", b"a"),
+    ],
+)
+def test_encodings_that_give_no_text_are_one_sentence(tmp_path: Path, encoding: str, content: bytes) -> None:
+    (tmp_path / "a.csv").write_bytes(b"text,label\n" + content + b",1\nbad,0\n")
+    with pytest.raises(DataError, match=r"wanted (text in|the name of an encoding)"):
+        load_dataset(tmp_path / "a.csv", encoding=encoding)
+
+
+def test_a_parquet_file_of_texts_that_are_no_utf8(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    texts = pyarrow.array([b"a\xff", b"b"]).view("string") if hasattr(pyarrow.Array, "view") else None
+    parquet.write_table(pyarrow.table({"text": texts, "label": [1, 0]}), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="Parquet"):
+        load_dataset(tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize("cut", [10, 100, -1])

@@ -82,7 +82,13 @@ BAD = {
     ),
     "gzip cut short": (gzip.compress(json.dumps({"film": ["movie"]}).encode())[:-9], "a whole gzip file"),
     "gzip damaged": (gzip.compress(b"{}" * 500)[:12] + b"\xff" * 30, "a whole gzip file"),
-    "another encoding": ('{"naïve": ["simple"]}'.encode("latin-1"), "not JSON"),
+    "another encoding": ('{"naïve": ["simple"]}'.encode("latin-1"), "the byte 0xef in line 1, which is not UTF-8"),
+    "6,000 digits": (b'{"film": ' + b"9" * 6000 + b"}", "6,000 digits"),
+    "a deep list": (b'{"film": ' + b"[" * 100_000, "deep"),
+    "half of a surrogate pair": (b'{"film": ["mo\\ud800vie"]}', "surrogate"),
+    "infinity": (b'{"film": 1e999}', "not finite"),
+    "UTF-16": ('{"film": ["movie"]}'.encode("utf-16"), "UTF-16"),
+    "a gzip bomb": (gzip.compress(b" " * (200 << 20)), "and no end"),
 }
 
 

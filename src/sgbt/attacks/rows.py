@@ -9,9 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sgbt.attacks.result import AttackResult
+from sgbt.attacks.result import AttackResult, Swap
 from sgbt.attacks.settings import Settings
+from sgbt.documents import json_object
 from sgbt.errors import AttackError
+from sgbt.fields import refuse_odd_fields
 from sgbt.files import disk_errors, make_folder, whole_lines, writing_errors
 from sgbt.outputs import is_regular, open_to_append, to_disk
 
@@ -104,13 +106,16 @@ def read_rows(path: str | Path) -> list[AttackResult]:
 def _parsed(content: bytes, where: str) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else [], start=1):
         try:
-            row = json.loads(line.decode("utf-8", "surrogatepass"))
+            row = json_object(line, kind=AttackError, where="", finite=False, pairs=False)
+            refuse_odd_fields(AttackResult, row, kind=AttackError, where="")
+            for swap in row["swaps"]:
+                refuse_odd_fields(Swap, swap, kind=AttackError, where="")
             AttackResult.from_row(row)
-            row["settings"]
-        except (ValueError, KeyError, TypeError) as problem:
+            hash(row["settings"])
+        except (AttackError, KeyError, TypeError) as problem:
             raise AttackError(
                 wanted="one attack result per line",
-                got="something else",
+                got=f"something else ({problem.got})" if isinstance(problem, AttackError) else "something else",
                 where=f"{where}, line {number}",
                 remedy="choose another --out",
             ) from problem

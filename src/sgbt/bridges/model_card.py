@@ -15,6 +15,7 @@ from sgbt.certify import Certificate
 from sgbt.certify import read_rows as read_certificates
 from sgbt.errors import ModelError
 from sgbt.models import Naming, TextClassifier, covers_weights_alone, identity_of, load_classifier
+from sgbt.models.note import training_note
 from sgbt.version import __version__
 
 
@@ -33,7 +34,7 @@ def model_card(
     """
     folder = Path(run)
     classifier = load_classifier(folder)
-    note = json.loads((folder / "config.json").read_bytes()).get("training") or {}
+    note = training_note(folder)
     proofs = read_certificates(certificates) if certificates else []
     broken = read_attacks(attacks) if attacks else []
     _check_certificates(proofs, classifier, str(certificates))

@@ -11,7 +11,9 @@ from types import TracebackType
 from typing import BinaryIO
 
 from sgbt.certify.certificate import Certificate
+from sgbt.documents import json_object
 from sgbt.errors import CertificateError
+from sgbt.fields import refuse_odd_fields
 from sgbt.files import disk_errors, make_folder, whole_lines, writing_errors
 from sgbt.models import covers_weights_alone
 from sgbt.outputs import is_regular, open_to_append, to_disk
@@ -137,8 +139,10 @@ def _parsed(content: bytes, path: Path) -> list[Certificate]:
     rows: dict[int, Certificate] = {}
     for number, line in enumerate(content[: whole_lines(content, begin=BEGIN)].splitlines(), start=1):
         try:
-            row = Certificate.from_row(json.loads(line))
-        except (ValueError, TypeError, CertificateError) as problem:
+            fields = json_object(line, kind=CertificateError, where="", finite=False)
+            refuse_odd_fields(Certificate, fields, kind=CertificateError, where="")
+            row = Certificate.from_row(fields)
+        except CertificateError as problem:
             raise CertificateError(
                 wanted="one certificate per line", got=str(problem), where=f"{path}, line {number}"
             ) from problem

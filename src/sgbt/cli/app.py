@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from sgbt.cli.memory import keep_freed_memory
+from sgbt.cli.screen import prepare_streams, say
 from sgbt.cli.verbs import VERBS
 from sgbt.errors import SgbtError
 from sgbt.version import __version__
@@ -41,9 +42,7 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            typer.echo(
-                "sgbt: interrupted; what was finished is kept, and the same command goes on from there.", err=True
-            )
+            say("interrupted; what was finished is kept, and the same command goes on from there.")
             sys.exit(INTERRUPTED)
 
     def main(self, *arguments: Any, **settings: Any) -> Any:
@@ -91,12 +90,13 @@ def main() -> None:
     """
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     keep_freed_memory()
+    prepare_streams()
     try:
         app(args=arguments, prog_name="sgbt")
     except (SgbtError, OSError) as problem:
         if len(arguments) < len(sys.argv) - 1:
             raise
-        _say(str(problem) if isinstance(problem, SgbtError) else _refused(problem))
+        say(str(problem) if isinstance(problem, SgbtError) else _refused(problem))
         sys.exit(BAD_INPUT)
 
 
@@ -107,14 +107,9 @@ def _tell_usage(problem: Any) -> None:
         return
     said = problem.format_message()
     place = problem.ctx.command_path if problem.ctx else "sgbt"
-    _say(said if said.endswith("?") else f"{said.rstrip('.')}; see: {place} --help")
+    say(said if said.endswith("?") else f"{said.rstrip('.')}; see: {place} --help")
 
 
 def _refused(problem: OSError) -> str:
     where = f" in {problem.filename}" if problem.filename else ""
     return f"wanted to read or write, got {(problem.strerror or str(problem)).lower()}{where}."
-
-
-def _say(sentence: str) -> None:
-    """One line on standard error as it is: what a person typed may contain anything."""
-    typer.echo(f"sgbt: {' '.join(sentence.splitlines())}", err=True)

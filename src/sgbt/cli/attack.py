@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from sgbt.cli import names
 from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
+from sgbt.cli.screen import Screen
 from sgbt.errors import AttackError
 
 if TYPE_CHECKING:
     from sgbt.attacks import AttackResult
 
-console = Console(highlight=False)
+console = Screen()
 PUBLISHED = "published"
 
 

@@ -90,6 +90,7 @@ def show_examples(results: Sequence[AttackResult], count: int, classifier: TextC
         console.print(
             f"[bold]text {result.index}[/bold], {escape(result.method)}: {escape(names[result.label])} -> "
             f"{escape(names[result.after])}, {len(result.swaps)} of {result.words} words, {result.queries:,} queries",
+            markup=True,
             soft_wrap=True,
         )
         console.print(marked_text(result, classifier))

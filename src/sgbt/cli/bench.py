@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from sgbt.cli import names
 from sgbt.cli import options as opt
+from sgbt.cli.screen import Screen
 from sgbt.errors import EvaluationError
 
-console = Console(highlight=False)
+console = Screen()
 FAILED = 1
 EXECUTORS = ("local", "ray")
 

@@ -15,11 +15,11 @@ from sgbt.evaluate.estimate import Estimate
 def show_outcome(outcome: Outcome, out: Path, console: Console) -> None:
     """What was done, what failed, and where the records are."""
     for title, error in outcome.failed.items():
-        console.print(f"failed: {title}: {error}", soft_wrap=True, markup=False)
+        console.print(f"failed: {title}: {error}", soft_wrap=True)
     done = len(outcome.units) - len(outcome.failed)
     console.print(f"{done:,} of {len(outcome.units):,} units done, {len(outcome.failed):,} failed", soft_wrap=True)
-    console.print(f"{len(outcome.records):,} run records in {out / 'records.jsonl'}", soft_wrap=True, markup=False)
-    console.print(f"for tables and plots: sgbt report {out} --out report.html", soft_wrap=True, markup=False)
+    console.print(f"{len(outcome.records):,} run records in {out / 'records.jsonl'}", soft_wrap=True)
+    console.print(f"for tables and plots: sgbt report {out} --out report.html", soft_wrap=True)
 
 
 def show_estimate(found: Estimate, workers: int, console: Console) -> None:

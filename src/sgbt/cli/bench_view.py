@@ -12,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from sgbt.cli.screen import Screen
 from sgbt.evaluate.pace import Pace
 from sgbt.evaluate.unit import Unit
 
@@ -20,7 +21,7 @@ class BenchView:
     """A listener of a benchmark that draws on standard error; use it as a context manager."""
 
     def __init__(self, title: str, workers: int, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True, highlight=False)
+        self._console = console or Screen(stderr=True)
         self._title = title
         self._pace = Pace(workers)
         self._running: dict[str, tuple[Unit, float, float]] = {}
@@ -45,7 +46,7 @@ class BenchView:
         done = {unit.key for unit in finished}
         self._pace.expect([unit for unit in units if unit.key not in done])
         self._console.print(
-            f"{self._title}: {len(units):,} units, {len(finished):,} of them done before", soft_wrap=True, markup=False
+            f"{self._title}: {len(units):,} units, {len(finished):,} of them done before", soft_wrap=True
         )
 
     def started(self, unit: Unit) -> None:
@@ -66,7 +67,7 @@ class BenchView:
         self._done += not error
         self._failed += bool(error)
         told = f"failed: {unit.title}: {error}" if error else f"done: {unit.title}, {_shown(took)}"
-        self._console.print(f"{told} ({self._state()})", soft_wrap=True, markup=False)
+        self._console.print(f"{told} ({self._state()})", soft_wrap=True)
 
     def _state(self) -> str:
         failed = f", {self._failed:,} failed" if self._failed else ""

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from sgbt.cli import names
 from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
+from sgbt.cli.screen import Screen
 
-console = Console(highlight=False)
+console = Screen()
 ORACLE_LIMIT = 20_000
 
 Run = Annotated[Path, typer.Argument(help="Folder of a trained model; see sgbt train.")]
@@ -69,10 +69,10 @@ def certify_(
     certificates = parts.with_progress(
         classifier, Split(chosen.name, chosen.texts, labels), table, parts.tiers_of(tiers), max_substitutions, out
     )
-    console.print(f"{run}: {len(chosen):,} texts of {dataset.name}, {split}; {table!r}", soft_wrap=True, markup=False)
+    console.print(f"{run}: {len(chosen):,} texts of {dataset.name}, {split}; {table!r}", soft_wrap=True)
     if max_substitutions is not None:
         console.print(f"at most {max_substitutions} words replaced at once", soft_wrap=True)
     robust = robust_by_oracle(classifier, chosen.texts, certificates, table, most=oracle) if oracle else None
     parts.show(Summary.of(certificates), robust, oracle, console)
     if out:
-        console.print(f"rows in {out}", soft_wrap=True, markup=False)
+        console.print(f"rows in {out}", soft_wrap=True)

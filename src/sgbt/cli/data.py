@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from sgbt.cli import options as opt
 from sgbt.cli.options import DataHome
 from sgbt.cli.progress import ProgressBars
+from sgbt.cli.screen import Screen
 from sgbt.errors import ResourceError
 from sgbt.resources import CATALOGUE, Located, UnavailableError, check, get, locate
 
 app = typer.Typer(help="Fetch, list, check and describe real data.", no_args_is_help=True, add_completion=False)
 
-console = Console(highlight=False)
+console = Screen()
 _VERDICTS = {
     True: "genuine",
     False: "differs from the published content",
@@ -31,8 +31,8 @@ def list_(data_home: DataHome = None) -> None:
         found = locate(resource.name, data_home=data_home)
         here = f"[green]here[/green], {_size(found)}: {escape(str(found.paths[0].parent))}" if found else "not here"
         providers = [f"{p.name} ({p.size / 1e6:,.0f} MB)" if p.size else p.name for p in resource.providers]
-        console.print(f"[bold]{resource.name}[/bold]  {resource.title}", soft_wrap=True)
-        console.print(f"    {here}", emoji=False, soft_wrap=True)
+        console.print(f"[bold]{resource.name}[/bold]  {resource.title}", markup=True, soft_wrap=True)
+        console.print(f"    {here}", markup=True, soft_wrap=True)
         console.print(f"    licence: {resource.licence}", soft_wrap=True)
         console.print(f"    looked for in: {'; '.join(['data home', *providers])}", soft_wrap=True)
 
@@ -116,4 +116,4 @@ def _tell_attempts(outcome: Located | UnavailableError) -> None:
 
 def _say(line: str) -> None:
     """One line as it is: a path or a reason may contain anything."""
-    console.print(line, markup=False, emoji=False, soft_wrap=True)
+    console.print(line, soft_wrap=True)

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from sgbt.cli import options as opt
 from sgbt.cli.progress import ProgressBars
+from sgbt.cli.screen import Screen
 from sgbt.resources import get
 
-console = Console(highlight=False)
+console = Screen()
 
 
 def demo(
@@ -37,13 +37,12 @@ def demo(
         _say(f"{number}. {name}: from {located.provider}")
     settings = Settings(reviews=reviews, limit=limit)
     _say("3. Reading reviews, vectors and substitutes")
-    with Console(stderr=True).status("") as status:
+    with Screen(stderr=True).status("") as status:
         data = data_of(settings, out, substitutions=substitutions, data_home=data_home, say=status.update)
     console.print(
         f"{len(data.dataset.train):,} of {data.of_train:,} training reviews, {len(data.dataset.dev):,} to choose by, "
         f"{len(data.dataset.test):,} of {data.of_test:,} test reviews; {data.table.describe()}",
         soft_wrap=True,
-        markup=False,
     )
     found = {}
     for number, name in enumerate((NORMAL, CERTIFIED), start=4):
@@ -61,4 +60,4 @@ def demo(
 
 
 def _say(title: str) -> None:
-    console.print(f"[bold]{title}[/bold]", soft_wrap=True)
+    console.print(f"[bold]{title}[/bold]", markup=True, soft_wrap=True)

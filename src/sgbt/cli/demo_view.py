@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -36,13 +37,14 @@ def show(results: Sequence[Measured], data: Data, out: Path, page: Path, console
     )
     console.print()
     fooled = min(len({result.index for result in normal.attacks if result.status == SUCCESS}), SHOWN)
-    console.print(f"[bold]{_reviews(fooled)} on which the normal model was fooled[/bold]")
+    console.print(f"[bold]{_reviews(fooled)} on which the normal model was fooled[/bold]", markup=True)
     show_examples(normal.attacks, SHOWN, normal.run.model, console)
     if proof := _chosen(normal, firm):
         _show_proven(proof, data, console)
     console.print()
-    console.print(f"[bold]The report[/bold]: {page}", soft_wrap=True)
-    console.print(f"[bold]Next[/bold]: {program()} serve {out / normal.name} {out / firm.name}", soft_wrap=True)
+    console.print(f"[bold]The report[/bold]: {escape(str(page))}", markup=True, soft_wrap=True)
+    following = escape(f"{program()} serve {out / normal.name} {out / firm.name}")
+    console.print(f"[bold]Next[/bold]: {following}", markup=True, soft_wrap=True)
 
 
 def report_of(results: Sequence[Measured]) -> Report:
@@ -102,13 +104,12 @@ def _show_proven(proof: Certificate, data: Data, console: Console) -> None:
     versions = combinations(data.table, data.tokenizer.words(text))
     label = data.dataset.label_names[proof.label]
     console.print()
-    console.print("[bold]A review that the certified model cannot be fooled on[/bold]")
+    console.print("[bold]A review that the certified model cannot be fooled on[/bold]", markup=True)
     console.print(
         f"text {proof.index}: {label}, proven for all {counted(versions)} versions of it: {proof.replaceable} of its "
         f"{proof.words} words have substitutes (marked), in any combination (bound {proof.tier}, margin at least "
         f"{proof.margin:.3g})",
         soft_wrap=True,
-        markup=False,
     )
     console.print(_marked(text, data, ("", "") if console.is_terminal else ("<", ">")))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -17,14 +16,14 @@ EXAMPLE_WORDS = 60
 
 def describe_dataset(dataset: TextDataset, console: Console) -> None:
     """Sizes, labels and lengths of every split, and how clean the split is."""
-    table = Table("split", "texts", "labels", "words in the median text", "longest", title=escape(dataset.name))
+    table = Table("split", "texts", "labels", "words in the median text", "longest", title=dataset.name)
     for split in dataset.splits:
         lengths = split.tokenised().ids.lengths
         shares = np.bincount(split.labels, minlength=dataset.classes) / max(len(split), 1)
         named = [f"{name} {share:.0%}" for name, share in zip(dataset.label_names, shares, strict=True)]
         labels = ", ".join(named if len(named) <= 3 else [*named[:2], f"and {len(named) - 2} more"])
         median, longest = (int(np.median(lengths)), int(lengths.max())) if len(split) else (0, 0)
-        table.add_row(split.name, f"{len(split):,}", escape(labels), f"{median:,}", f"{longest:,}")
+        table.add_row(split.name, f"{len(split):,}", labels, f"{median:,}", f"{longest:,}")
     console.print(table)
     console.print(f"copies: {dataset.duplicates}", soft_wrap=True)
 
@@ -40,9 +39,9 @@ def describe_vectors(dataset: TextDataset, vectors: EmbeddingTable, console: Con
 def describe_substitutions(dataset: TextDataset, table: SubstitutionTable, console: Console) -> None:
     """How much an adversary may change, in figures and in one text."""
     tokens = dataset.test.tokenised()
-    console.print(f"substitutions {table.describe()}", soft_wrap=True, markup=False)
+    console.print(f"substitutions {table.describe()}", soft_wrap=True)
     texts = [tokens.words(row) for row in range(min(len(tokens), 2000))]
-    console.print(f"in test: {table.describe_texts(texts)}", soft_wrap=True, markup=False)
+    console.print(f"in test: {table.describe_texts(texts)}", soft_wrap=True)
     if len(dataset.test):
         shortest = min(range(len(texts)), key=lambda row: abs(len(texts[row]) - EXAMPLE_WORDS))
         show_text(dataset.test.texts[shortest], table, console)

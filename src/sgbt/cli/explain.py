@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from sgbt.cli import options as opt
 from sgbt.cli.certify import Budget, Run, Table_
+from sgbt.cli.screen import Screen
 
-console = Console(highlight=False)
+console = Screen()
 
 
 def explain_(

@@ -50,15 +50,14 @@ def _verdict(told: Explanation, classifier: TextClassifier, console: Console) ->
     label, rival = names[proof.label], names[told.rival]
     words = "any number of words" if proof.max_substitutions is None else f"at most {proof.max_substitutions} words"
     if proof.verdict is Verdict.MISCLASSIFIED:
-        console.print(f"misclassified: read as {names[proof.predicted]}, not {label}", soft_wrap=True, markup=False)
+        console.print(f"misclassified: read as {names[proof.predicted]}, not {label}", soft_wrap=True)
         return
     meaning = f"no replacement of {words} changes it" if proof.certified else f"not proven for {words}"
-    console.print(f"{label}: {proof.verdict}; {meaning}", soft_wrap=True, markup=False)
+    console.print(f"{label}: {proof.verdict}; {meaning}", soft_wrap=True)
     console.print(
         f"margin over {rival}: {told.clean:.4g} as it stands, at least {proof.margin:.4g} whatever is replaced"
         f" (tier {proof.tier}, slack {proof.slack:.2g})",
         soft_wrap=True,
-        markup=False,
     )
     if proof.radius is not None:
         console.print(
@@ -82,5 +81,4 @@ def _weakest(told: Explanation, console: Console) -> None:
         f"tier {told.tier}: {told.clean:.4g} as it stands, {told.base - told.clean:+.4g} that no single word causes,"
         f" {lost:+.4g} for all words together = {told.margin:.4g}",
         soft_wrap=True,
-        markup=False,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -15,10 +14,12 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 
+from sgbt.cli.screen import Screen
+
 
 def counting(*more: TextColumn) -> Bars:
     """A bar on standard error that counts things done of all things; into a file or a pipe, nothing is drawn."""
-    screen = Console(stderr=True)
+    screen = Screen(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *more)
     timed = (*columns, TimeElapsedColumn(), TimeRemainingColumn())
     return Bars(*timed, console=screen, transient=True, disable=not screen.is_interactive)
@@ -35,7 +36,7 @@ class ProgressBars:
             TimeElapsedColumn(),
             TimeRemainingColumn(),
         )
-        self._bars = Bars(*columns, console=Console(stderr=True), transient=True)
+        self._bars = Bars(*columns, console=Screen(stderr=True), transient=True)
         self._drawn = self._bars.console.is_interactive  # into a file or a pipe, nothing is drawn
 
     def __enter__(self) -> ProgressBars:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-console = Console(highlight=False, markup=False)
+from sgbt.cli.screen import Screen
+
+console = Screen()
 
 
 def publish_(

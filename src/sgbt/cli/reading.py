@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgbt.cli.progress import ProgressBars
+from sgbt.documents import read_json_object
 from sgbt.errors import DataError
+from sgbt.fields import refuse_odd_fields
 from sgbt.files import atomic_write
 
 if TYPE_CHECKING:
@@ -83,16 +85,18 @@ class Reading:
 
 def _kept(run: Path) -> tuple[Reading, str]:
     """What the run's folder says of its data, and the hash of that."""
-    try:
-        if (run / FILE).is_file():
-            stored = json.loads((run / FILE).read_bytes())
+    from sgbt.models.note import training_note
+
+    wanted, remedy = f"a {FILE} that sgbt train wrote", "pass --data"
+    if (run / FILE).is_file():
+        stored = read_json_object(run / FILE, kind=DataError, wanted=wanted, remedy=remedy)
+        refuse_odd_fields(Reading, stored, kind=DataError, where=str(run / FILE))
+        try:
             known = str(stored.pop("hash"))
             return Reading(**stored), known
-        name = json.loads((run / "config.json").read_bytes()).get("training", {}).get("dataset")
-    except (ValueError, TypeError, KeyError, AttributeError) as problem:
-        raise DataError(
-            wanted=f"a {FILE} that sgbt train wrote", got="something else", where=str(run), remedy="pass --data"
-        ) from problem
+        except (TypeError, KeyError) as problem:
+            raise DataError(wanted=wanted, got="something else", where=str(run), remedy=remedy) from problem
+    name = training_note(run).get("dataset")
     if not name:
         raise DataError(wanted="a dataset", got="none, and the run does not name one", remedy="pass --data")
     return Reading(str(name)), ""

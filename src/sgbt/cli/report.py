@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-console = Console(highlight=False)
+from sgbt.cli.screen import Screen
+
+console = Screen()
 
 
 def report_(
@@ -27,4 +28,4 @@ def report_(
         if suffix != out.suffix:
             made.save(out.with_suffix(suffix))
     names = ", ".join(out.with_suffix(suffix).name for suffix in FORMATS)
-    console.print(f"{len(made.records):,} runs; wrote {names} in {out.parent}", soft_wrap=True, markup=False)
+    console.print(f"{len(made.records):,} runs; wrote {names} in {out.parent}", soft_wrap=True)

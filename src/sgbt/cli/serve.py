@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from sgbt.cli.screen import Screen
 from sgbt.errors import ServeError
 
-console = Console(highlight=False)
+console = Screen()
 
 
 def serve_(
@@ -50,10 +50,10 @@ def serve_(
     def ready(address: str, pool: Pool) -> None:
         for model in pool.models:
             told = f"{model['name']}: {model['kind']}, trained by {model['objective']} on {model['dataset']}"
-            console.print(told, soft_wrap=True, markup=False)
+            console.print(told, soft_wrap=True)
         secret = "#token=TOKEN" if token else ""
-        console.print(f"the page:  {address}{secret}", soft_wrap=True, markup=False)
-        console.print(f"the programming interface:  {address}docs", soft_wrap=True, markup=False)
+        console.print(f"the page:  {address}{secret}", soft_wrap=True)
+        console.print(f"the programming interface:  {address}docs", soft_wrap=True)
         console.print("ctrl-C ends it", soft_wrap=True)
 
     source = context.get_parameter_source("token")

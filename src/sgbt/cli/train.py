@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from sgbt.cli import names
 from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
+from sgbt.cli.screen import Screen
 from sgbt.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def train_(
     from sgbt.training.parallel import device_named, speaks
     from sgbt.training.tensorboard import TensorBoardListener
 
-    console = Console(highlight=False, markup=False, quiet=not speaks())
+    console = Screen(quiet=not speaks())
     if threads:
         torch.set_num_threads(threads)
     if preset and ":" in preset:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +11,10 @@ import numpy as np
 
 from sgbt.data.dataset import Split, TextDataset, count_duplicates
 from sgbt.data.splitting import cut
+from sgbt.documents import json_object
 from sgbt.errors import DataError
 from sgbt.resources import Progress, get
+from sgbt.unpacking import open_gzip
 
 LABELS = ("negative", "positive")
 FILM_BLOCK = 250
@@ -69,8 +69,8 @@ def film_folds(folds: int, *, data_home: Path | None = None) -> Iterator[TextDat
 
 
 def _read(path: Path, name: str) -> tuple[np.ndarray, Split]:
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        rows = [json.loads(line) for line in stream]
+    with open_gzip(path, kind=DataError) as stream:
+        rows = [json_object(line, kind=DataError, where=str(path)) for line in stream]
     for row in rows:
         row["text"] = _BREAK.sub(" ", row["text"])
         row["id"] = -1 if row.get("id") is None else row["id"]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import csv
 import difflib
-import gzip
 import io
-import json
 import sys
-import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from sgbt.documents import json_object
 from sgbt.errors import DataError
+from sgbt.unpacking import open_gzip
 
 _Reader = Callable[[str, str, Sequence[str] | None], "Table"]
 """The name of the source for errors, its text, and the names of columns where the text has none."""
@@ -109,16 +108,9 @@ def _refuse_nothing(path: Path) -> None:
 def _content(path: Path) -> bytes:
     try:
         if path.suffix.lower() == ".gz":
-            with gzip.open(path, "rb") as stream:
+            with open_gzip(path, kind=DataError) as stream:
                 return stream.read()
         return path.read_bytes()
-    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
-        raise DataError(
-            wanted="a whole gzip file",
-            got=f"one that is cut short or damaged ({problem})",
-            where=str(path),
-            remedy="fetch it again",
-        ) from problem
     except OSError as problem:
         raise DataError(
             wanted="a readable file", got=(problem.strerror or str(problem)).lower(), where=str(path)
@@ -128,7 +120,9 @@ def _content(path: Path) -> bytes:
 def _decoded(path: Path, encoding: str) -> str:
     content = _content(path)
     try:
-        return content.decode(encoding)
+        text = content.decode(encoding)
+        text.encode()  # some encodings can write half of a surrogate pair, which is no text
+        return text
     except UnicodeDecodeError as problem:
         seen = problem.object  # without the byte order mark, as `start` counts
         line = seen.count(b"\n", 0, problem.start) + 1
@@ -141,6 +135,10 @@ def _decoded(path: Path, encoding: str) -> str:
     except LookupError as problem:
         raise DataError(
             wanted="the name of an encoding", got=repr(encoding), remedy="try utf-8 or latin-1"
+        ) from problem
+    except UnicodeError as problem:
+        raise DataError(
+            wanted=f"text in {encoding}", got=str(problem), where=str(path), remedy="name another encoding"
         ) from problem
 
 
@@ -200,19 +198,8 @@ def _read_tsv(source: str, text: str, names: Sequence[str] | None) -> Table:
 def _read_jsonl(source: str, text: str, names: Sequence[str] | None) -> Table:
     rows, lines = [], []
     for number, line in _numbered_lines(text):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as problem:
-            reason = problem.msg if isinstance(problem, json.JSONDecodeError) else str(problem)
-            raise DataError(
-                wanted="one JSON object per line",
-                got=f"{line[:40]!r} ({reason})",
-                where=f"line {number} of {source}",
-            ) from problem
-        if not isinstance(row, dict):
-            raise DataError(
-                wanted="one JSON object per line", got=f"a {type(row).__name__}", where=f"line {number} of {source}"
-            )
+        where = f"line {number} of {source}"
+        row = json_object(line, kind=DataError, where=where, wanted="one JSON object per line")
         rows.append(row)
         lines.append(number)
     keys = list(dict.fromkeys(key for row in rows for key in row))
@@ -239,7 +226,7 @@ def _read_parquet(path: Path) -> Table:
     source = pyarrow.BufferReader(_content(path)) if path.suffix.lower() == ".gz" else path
     try:
         columns = pyarrow.parquet.read_table(source).to_pydict()
-    except (pyarrow.ArrowException, OSError) as problem:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:
         reason = str(problem).splitlines()[0].rpartition("': ")[2]  # the path in front is named once, below
         raise DataError(
             wanted="a whole Parquet file", got=f"one that cannot be read ({reason})", where=str(path)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sgbt.documents import read_json
 from sgbt.embeddings.block import Block
 from sgbt.embeddings.table import EmbeddingTable
 from sgbt.errors import EmbeddingError, SgbtError
@@ -73,7 +74,7 @@ def _write_header(stream: object, rows: int, width: int) -> None:
 
 def _load(folder: Path, *, name: str) -> EmbeddingTable | None:
     try:
-        about = json.loads((folder / _ABOUT).read_text())
+        about = read_json(folder / _ABOUT, kind=EmbeddingError)
         if any(_checksum(folder / file) != about["checksums"][file] for file in (_WORDS, _VECTORS)):
             return None
         text = (folder / _WORDS).read_bytes().decode()

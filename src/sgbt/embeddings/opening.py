@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import gzip
 import re
 import zipfile
 import zlib
@@ -14,6 +13,7 @@ from typing import BinaryIO, cast
 
 from sgbt.embeddings.header import header_of
 from sgbt.errors import EmbeddingError
+from sgbt.unpacking import open_gzip, refuse_zip_bomb
 
 HEAD_BYTES = 1 << 17
 _GZIP, _ZIP, _NUMPY = b"\x1f\x8b", b"PK\x03\x04", b"\x93NUMPY"
@@ -26,15 +26,15 @@ def opened(path: Path, *, member: str | None = None) -> Iterator[BinaryIO]:
         with path.open("rb") as plain:
             start = plain.read(4)
         if start.startswith(_GZIP):
-            with gzip.open(path, "rb") as stream:
-                yield cast(BinaryIO, stream)
+            with open_gzip(path, kind=EmbeddingError) as stream:
+                yield stream
         elif start.startswith(_ZIP) or zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive, archive.open(_member_of(archive, path, member)) as inside:
-                yield cast(BinaryIO, inside)
+            with zipfile.ZipFile(path) as archive, _inside(archive, path, member) as inside:
+                yield inside
         else:
             with path.open("rb") as stream:
                 yield stream
-    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as problem:
+    except (EOFError, zlib.error, zipfile.BadZipFile) as problem:
         raise EmbeddingError(
             wanted="a whole compressed file",
             got="one that is cut short or damaged",
@@ -80,6 +80,17 @@ def parquet_beside(path: Path) -> Path:
 def _is_binary(sample: bytes) -> bool:
     """Numbers as text never hold a control character other than white space; float32 almost always do."""
     return any(byte < 32 and byte not in b"\t\n\r\x0b\x0c" for byte in sample)
+
+
+def _inside(archive: zipfile.ZipFile, path: Path, member: str | None) -> BinaryIO:
+    chosen = archive.getinfo(_member_of(archive, path, member))
+    refuse_zip_bomb(chosen, kind=EmbeddingError, where=str(path))
+    try:
+        return cast(BinaryIO, archive.open(chosen))
+    except RuntimeError as problem:
+        raise EmbeddingError(
+            wanted="an archive that needs no password", got=str(problem), where=str(path), remedy="unpack it"
+        ) from problem
 
 
 def _member_of(archive: zipfile.ZipFile, path: Path, member: str | None) -> str:

@@ -6,13 +6,13 @@ a block of it and never the whole.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
 import numpy as np
 
+from sgbt.documents import parse_json
 from sgbt.embeddings.block import BLOCK_BYTES, Block, Wanted, check_finite
 from sgbt.embeddings.header import Header
 from sgbt.errors import EmbeddingError
@@ -75,10 +75,7 @@ def _block(names: list[bytes], rows: list[bytes], *, width: int, where: str, wan
     words: list[str] = []
     kept: list[str] = []
     for name, row in zip(names, rows, strict=True):
-        try:
-            word = json.loads(name)
-        except ValueError as problem:
-            raise EmbeddingError(wanted="words as JSON strings", got=repr(name[:40]), where=where) from problem
+        word = parse_json(name, kind=EmbeddingError, where=where, wanted="words as JSON strings")
         if row.count(b",") + 1 < width:
             raise EmbeddingError(
                 wanted=f"at least {width} numbers for {word!r}", got=str(row.count(b",") + 1), where=where

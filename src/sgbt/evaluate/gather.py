@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from sgbt.attacks import read_rows as read_attacks
 from sgbt.attacks.result import FAILED
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify import read_rows as read_certificates
+from sgbt.documents import json_object, read_bounded
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.means import Mean
 from sgbt.evaluate.metrics import (
@@ -27,7 +27,7 @@ from sgbt.evaluate.metrics import (
 from sgbt.evaluate.outcomes import packed, within
 from sgbt.evaluate.plan import Plan, PlannedRun
 from sgbt.evaluate.record import RunRecord, read_records, write_records
-from sgbt.evaluate.store import MODEL, RECORDS, ROWS, TIMES, Store
+from sgbt.evaluate.store import MODEL, RECORDS, ROWS, TIMES, Store, read_times
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN
 from sgbt.shares import Share
 from sgbt.training.log import read_log
@@ -130,7 +130,7 @@ def curve_of(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _training_figures(folder: Path, result: dict[str, Any]) -> dict[str, Any]:
-    times = json.loads((folder / TIMES).read_bytes()) if (folder / TIMES).is_file() else {}
+    times = read_times(folder / TIMES)
     return {
         "epochs": result["epochs"],
         "dev": result["dev"],
@@ -151,4 +151,8 @@ def _whole(rows: Sequence[Certificate] | Sequence[AttackResult], store: Store, k
 
 
 def _json_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    content = read_bounded(path, kind=EvaluationError, wanted="a file of rows")
+    return [
+        json_object(line, kind=EvaluationError, where=f"{path}, line {number}", finite=False)
+        for number, line in enumerate(content.splitlines(), start=1)
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Collection
 from importlib import resources
 from itertools import product
@@ -14,6 +13,7 @@ from sgbt.attacks import method_named
 from sgbt.attacks.methods import full_name
 from sgbt.certify import DEFAULT_TIERS
 from sgbt.certify.tiers import check_tiers
+from sgbt.documents import parse_toml, read_toml
 from sgbt.errors import EvaluationError, SgbtError
 from sgbt.evaluate.grid import DEV, TEST, DataSource, Grid, Method, Rule
 from sgbt.evaluate.table_reader import TableReader
@@ -40,20 +40,16 @@ def load_grid(name_or_path: str | Path) -> Grid:
             got=repr(str(name_or_path)),
             remedy=f"did you mean {near[0]}?" if near else "choose one of them",
         )
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise EvaluationError(wanted="a grid in a TOML file", got=str(reason).lower(), where=str(path)) from problem
-    return parse_grid(text, name=path.stem, where=str(path), beside=path.parent)
+    tables = read_toml(path, kind=EvaluationError, wanted="a grid in a TOML file")
+    return _grid_of(tables, name=path.stem, where=str(path), beside=path.parent)
 
 
 def parse_grid(text: str, *, name: str, where: str, beside: Path | None = None) -> Grid:
     """A grid from TOML. Files that it names are looked for `beside` it; every option is tried before anything runs."""
-    try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        raise EvaluationError(wanted="a TOML file", got=str(problem), where=where) from problem
+    return _grid_of(parse_toml(text, kind=EvaluationError, where=where), name=name, where=where, beside=beside)
+
+
+def _grid_of(tables: dict[str, Any], *, name: str, where: str, beside: Path | None) -> Grid:
     reader = TableReader(tables, where)
     split = _split(reader)
     grid = Grid(

@@ -7,15 +7,18 @@ never borrow the results of an old one.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sgbt.documents import read_json_object
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.grid import Cell, Grid
 from sgbt.evaluate.materials import Materials
 from sgbt.evaluate.unit import ATTACK, Unit, cell_units, training_unit
+from sgbt.fields import refuse_odd_fields
 from sgbt.files import atomic_write
 
 PLAN = "plan.json"
@@ -65,15 +68,16 @@ class Plan:
     @staticmethod
     def load(folder: Path) -> Plan:
         """The plan in a folder; an empty one where there is none."""
-        try:
-            content = json.loads((folder / PLAN).read_bytes())
-            return Plan(content["grids"], tuple(PlannedRun(**run) for run in content["runs"]))
-        except FileNotFoundError:
+        path, wanted = folder / PLAN, "a plan that sgbt bench wrote"
+        if not os.path.lexists(path):
             return Plan()
-        except (OSError, ValueError, KeyError, TypeError) as problem:
-            refused = isinstance(problem, OSError) and problem.strerror
-            got = refused.lower() if refused else f"a fault: {problem}"
-            raise EvaluationError(wanted="a plan that sgbt bench wrote", got=got, where=str(folder / PLAN)) from problem
+        content = read_json_object(path, kind=EvaluationError, wanted=wanted)
+        try:
+            for run in content["runs"]:
+                refuse_odd_fields(PlannedRun, run, kind=EvaluationError, where=str(path))
+            return Plan(dict(content["grids"]), tuple(PlannedRun(**run) for run in content["runs"]))
+        except (ValueError, KeyError, TypeError) as problem:
+            raise EvaluationError(wanted=wanted, got=f"a fault: {problem}", where=str(path)) from problem
 
 
 def plan_of(grid: Grid, cells: Sequence[Cell], materials: Materials, *, given: str) -> Plan:

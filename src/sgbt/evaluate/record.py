@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sgbt.documents import json_object, read_bounded
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.grid import DEV
 from sgbt.evaluate.outcomes import unpacked
 from sgbt.evaluate.significance import Held
+from sgbt.fields import refuse_odd_fields
 from sgbt.files import atomic_write
 from sgbt.shares import Share
 
@@ -85,14 +87,15 @@ class RunRecord:
         return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
-    def from_line(line: str, where: str = "") -> RunRecord:
+    def from_line(line: str | bytes, where: str = "") -> RunRecord:
         """The record that `to_line` wrote."""
         try:
-            row = json.loads(line)
+            row = json_object(line, kind=EvaluationError, where=where, wanted="a run record per line")
             if row["format"] > FORMAT:
                 raise EvaluationError(
                     wanted=f"run records of format {FORMAT}", got=str(row["format"]), where=where, remedy="upgrade sgbt"
                 )
+            refuse_odd_fields(RunRecord, row, kind=EvaluationError, where=where)
             record = RunRecord(**row | {"curve": tuple(row["curve"]), "weakest": tuple(row["weakest"])})
             record.name, record.method, dict(record.metrics)  # what has the wrong shape shows itself now
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
@@ -119,5 +122,9 @@ def read_records(path: str | Path) -> list[RunRecord]:
     return [
         RunRecord.from_line(line, f"{file}, line {number}")
         for file in files
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1)
+        for number, line in enumerate(_lines_of(file), start=1)
     ]
+
+
+def _lines_of(file: Path) -> list[bytes]:
+    return read_bounded(file, kind=EvaluationError, wanted="a file of run records").splitlines()

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
+from sgbt.documents import read_json_object
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.unit import Unit
 from sgbt.files import atomic_write, claim, exclusive, make_folder, writing_errors
@@ -77,17 +79,23 @@ class Store:
         return claim(self.folder / ".lock", wanted="a folder that no other benchmark works in", kind=EvaluationError)
 
     def _json(self, path: Path) -> dict[str, Any] | None:
-        try:
-            found: dict[str, Any] = json.loads(path.read_bytes())
-        except FileNotFoundError:
+        if not os.path.lexists(path):
             return None
-        except (OSError, ValueError) as problem:
-            raise EvaluationError(
-                wanted="a file that sgbt wrote", got=f"one with a fault: {problem}", where=str(path),
-                remedy="delete the folder it is in; that work is then done again",
-            ) from problem  # fmt: skip
-        return found
+        remedy = "delete the folder it is in; that work is then done again"
+        return read_json_object(
+            path, kind=EvaluationError, wanted="a file that sgbt wrote", remedy=remedy, finite=False
+        )
 
     def _write(self, path: Path, content: dict[str, Any]) -> None:
         with atomic_write(path) as stream:
             stream.write((json.dumps(content, indent=1, sort_keys=True) + "\n").encode())
+
+
+def read_times(path: Path) -> dict[str, float]:
+    """The seconds of every epoch that a training has kept; none where it has kept none."""
+    if not path.is_file():
+        return {}
+    times = read_json_object(path, kind=EvaluationError, wanted="the seconds of every epoch")
+    if odd := [each for each in times.values() if type(each) not in (int, float)]:
+        raise EvaluationError(wanted="the seconds of every epoch", got=repr(odd[0])[:80], where=str(path))
+    return times

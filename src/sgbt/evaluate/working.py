@@ -22,7 +22,7 @@ from sgbt.evaluate.code_version import code_version
 from sgbt.evaluate.commit import current_commit
 from sgbt.evaluate.grid import DataSource
 from sgbt.evaluate.materials import Materials, sample_rows
-from sgbt.evaluate.store import MODEL, ROWS, TIMES, Store
+from sgbt.evaluate.store import MODEL, ROWS, TIMES, Store, read_times
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit
 from sgbt.files import atomic_write
 from sgbt.lexicon import EmbeddingStart
@@ -171,7 +171,7 @@ class EpochClock:
 
     def __init__(self, path: Path, tell: Tell, epochs: int) -> None:
         self._path, self._tell, self._epochs = path, tell, epochs
-        self._times: dict[str, float] = json.loads(path.read_bytes()) if path.is_file() else {}
+        self._times: dict[str, float] = read_times(path)
         self._first, self._steps, self._seen, self._began = 0, 1, 0, 0.0
 
     def epoch(self, number: int, of: int, steps: int) -> None:

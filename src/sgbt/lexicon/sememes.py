@@ -6,16 +6,15 @@ demand, Chinese words of HowNet that a bilingual dictionary translates.
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from sgbt.documents import json_object
 from sgbt.errors import LexiconError
 from sgbt.lexicon.table import SubstitutionTable, keeping_rules, not_words
 from sgbt.resources import get
+from sgbt.unpacking import open_gzip
 
 Meaning = tuple[str, frozenset[str]]
 """A part of speech (empty where it is unknown) and a set of sememes."""
@@ -44,9 +43,9 @@ def sememe_table(words: Iterable[str] | None, *, translations: bool, data_home: 
 def read_meanings(path: Path, *, translations: bool) -> dict[str, frozenset[Meaning]]:
     """The meanings of every word of the dictionary."""
     try:
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            return {word: meanings for word, meanings in _rows(stream, translations=translations) if meanings}
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as problem:
+        with open_gzip(path, kind=LexiconError) as stream:
+            return {word: meanings for word, meanings in _rows(stream, path, translations=translations) if meanings}
+    except (OSError, LexiconError, ValueError, KeyError, TypeError) as problem:
         raise LexiconError(
             wanted="gzipped JSON lines with word, wn and zh",
             got="a file that is cut short or different",
@@ -55,9 +54,9 @@ def read_meanings(path: Path, *, translations: bool) -> dict[str, frozenset[Mean
         ) from problem
 
 
-def _rows(stream: Iterable[str], *, translations: bool) -> Iterator[tuple[str, frozenset[Meaning]]]:
+def _rows(stream: Iterable[bytes], path: Path, *, translations: bool) -> Iterator[tuple[str, frozenset[Meaning]]]:
     for line in stream:
-        row = json.loads(line)
+        row = json_object(line, kind=LexiconError, where=str(path))
         meanings = {(sense["pos"], frozenset(sense["sememes"])) for sense in row["wn"]}
         if translations:
             meanings |= {("", frozenset(sense["sememes"])) for sense in row["zh"]}

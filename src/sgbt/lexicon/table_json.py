@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import warnings
-import zlib
 from pathlib import Path
 from typing import Any
 
+from sgbt.documents import MOST_BYTES, json_object, read_bounded
 from sgbt.errors import LexiconError, SgbtWarning
 from sgbt.files import atomic_write
 from sgbt.lexicon.table import SubstitutionTable, first_problem, keeping_rules
+from sgbt.unpacking import MAGIC, unpacked
 
 FORMAT = "sgbt-substitutions"
 
@@ -65,38 +66,11 @@ def plain_entries(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
-    try:
-        content = path.read_bytes()
-        if content.startswith(b"\x1f\x8b"):
-            content = gzip.decompress(content)
-        document = json.loads(content, object_pairs_hook=lambda pairs: _each_once(pairs, path))
-    except OSError as problem:
-        if isinstance(problem, gzip.BadGzipFile):
-            raise _damaged(path) from problem
-        reason = (problem.strerror or str(problem)).lower()
-        raise LexiconError(wanted="a JSON file of substitutes", got=reason, where=str(path)) from problem
-    except (EOFError, zlib.error) as problem:
-        raise _damaged(path) from problem
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as problem:
-        got = "an empty file" if not content.strip() else f"text that is not JSON ({problem})"
-        raise LexiconError(
-            wanted='JSON such as {"film": ["movie"]}', got=got, where=str(path), remedy="check the file"
-        ) from problem
-    if not isinstance(document, dict):
-        raise LexiconError(wanted='a JSON object such as {"film": ["movie"]}', got=_kind(document), where=str(path))
-    return document
-
-
-def _each_once(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    """A JSON object; one that has a key twice does not say which of its two values is meant."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise LexiconError(
-                wanted="every key once", got=f"{key!r} twice", where=str(path), remedy="join the entries of that key"
-            )
-        found[key] = value
-    return found
+    content = read_bounded(path, kind=LexiconError, wanted="a JSON file of substitutes")
+    if content.startswith(MAGIC):
+        content = unpacked(content, kind=LexiconError, where=str(path), most=MOST_BYTES)
+    wanted = 'a JSON object such as {"film": ["movie"]}'
+    return json_object(content, kind=LexiconError, where=str(path), wanted=wanted, remedy="check the file")
 
 
 def _checked_lists(entries: object, path: Path) -> dict[str, tuple[str, ...]]:
@@ -129,12 +103,3 @@ def _dropping(entries: dict[str, tuple[str, ...]], path: Path) -> dict[str, tupl
 def _kind(value: object) -> str:
     names = {dict: "an object", list: "a list with other things in it", str: "a string", type(None): "null"}
     return names.get(type(value), repr(value))
-
-
-def _damaged(path: Path) -> LexiconError:
-    return LexiconError(
-        wanted="a whole gzip file",
-        got="one that is cut short or damaged",
-        where=str(path),
-        remedy="fetch it again",
-    )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sgbt.documents import read_json_object
 from sgbt.errors import LexiconError
 from sgbt.files import atomic_write
 
@@ -136,18 +137,11 @@ class Vocabulary:
     @classmethod
     def load(cls, path: str | Path) -> Vocabulary:
         """Read what `save` wrote, and check it against its hash."""
-        try:
-            document = json.loads(Path(path).read_bytes())
-            if document["format"] != FORMAT:
-                raise ValueError(document["format"])
-            version, expected, words = document["version"], document["hash"], document["words"]
-        except OSError as problem:
-            reason = (problem.strerror or str(problem)).lower()
-            raise LexiconError(wanted="a vocabulary", got=reason, where=str(path)) from problem
-        except (ValueError, KeyError, TypeError) as problem:
-            raise LexiconError(
-                wanted="a vocabulary that Vocabulary.save wrote", got="something else", where=str(path)
-            ) from problem
+        wanted = "a vocabulary that Vocabulary.save wrote"
+        document = read_json_object(Path(path), kind=LexiconError, wanted=wanted)
+        if document.get("format") != FORMAT or not document.keys() >= {"version", "hash", "words"}:
+            raise LexiconError(wanted=wanted, got="something else", where=str(path))
+        version, expected, words = document["version"], document["hash"], document["words"]
         if version != FORMAT_VERSION or not isinstance(words, list):
             raise LexiconError(
                 wanted=f"a vocabulary of version {FORMAT_VERSION}",

@@ -13,6 +13,7 @@ import safetensors.torch
 import torch
 
 from sgbt.data import Tokenizer
+from sgbt.documents import read_json_object
 from sgbt.errors import DataError, LexiconError, ModelError
 from sgbt.files import atomic_write
 from sgbt.lexicon import SubstitutionTable, Vocabulary
@@ -25,6 +26,8 @@ from sgbt.version import __version__
 
 FORMAT = 1
 CONFIG, WEIGHTS, VOCABULARY, TABLE = "config.json", "model.safetensors", "vocabulary.json", "substitutions.json.gz"
+
+_CONFIG = "a config.json that sgbt wrote"
 
 FIELDS: dict[str, tuple[type, ...]] = {
     "model": (dict,),
@@ -170,12 +173,12 @@ def _read_config(folder: Path) -> dict[str, Any]:
             wanted="the folder of a trained model", got="nothing there", where=str(folder), remedy="see: sgbt train"
         )
     try:
-        config: dict[str, Any] = json.loads(_present(folder / CONFIG).read_bytes())
+        config = read_json_object(_present(folder / CONFIG), kind=ModelError, wanted=_CONFIG, finite=False)
         version = config["format"]
         if type(version) is not int or version < 1:
             raise ValueError(version)
     except (ValueError, KeyError, TypeError) as problem:
-        raise ModelError(wanted="a config.json that sgbt wrote", got="something else", where=str(folder)) from problem
+        raise ModelError(wanted=_CONFIG, got="something else", where=str(folder)) from problem
     if version > FORMAT:
         raise ModelError(
             wanted=f"a model folder of format {FORMAT} or older",

@@ -3,11 +3,11 @@ formats."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sgbt.documents import read_json_object
 from sgbt.errors import EvaluationError
 from sgbt.evaluate import RunRecord, Store, gather, read_records
 from sgbt.evaluate.gather import attacks_of
@@ -129,6 +129,15 @@ def _examples(records: Sequence[RunRecord], store: Store) -> list[Example]:
             for result in attacks_of(store, key)
         ]
         if results:
-            config = json.loads((store.place(record.units["train"]) / MODEL / CONFIG).read_bytes())
-            found += examples_of(results, record.name, config["label_names"])
+            found += examples_of(
+                results, record.name, _label_names(store.place(record.units["train"]) / MODEL / CONFIG)
+            )
     return found
+
+
+def _label_names(path: Path) -> list[str]:
+    wanted = "a config.json that sgbt wrote"
+    names = read_json_object(path, kind=EvaluationError, wanted=wanted, finite=False).get("label_names")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise EvaluationError(wanted=f"{wanted}, with label_names", got="something else", where=str(path))
+    return names

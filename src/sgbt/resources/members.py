@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import lzma
 import shutil
@@ -14,11 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from sgbt.errors import ResourceError, SgbtError
 from sgbt.resources.sources import SourceFailure
+from sgbt.unpacking import open_gzip
 
 UNREADABLE = (
     *(OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError),
-    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, SgbtError),
 )
 """What reading a file raises when it is not what its name says: cut short, damaged, or another thing altogether."""
 
@@ -60,8 +61,7 @@ def copy_members_below(archive: Path, prefix: str, target: Path) -> None:
 
 def sha256_of_content(path: Path) -> str:
     """The SHA-256 of a file's content, after unpacking when it is gzipped: so a copy packed anew is the same."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rb") as stream:
+    with open_gzip(path, kind=ResourceError) if path.suffix == ".gz" else path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

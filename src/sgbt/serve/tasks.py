@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from sgbt.attacks import attack
 from sgbt.certify import Prepared
 from sgbt.errors import ServeError
 from sgbt.models import TextClassifier, TwoChannel, load_classifier
+from sgbt.models.note import training_note
 from sgbt.serve.csv_rows import certified_csv
 from sgbt.serve.examine import examined, predicted
 from sgbt.serve.live_attack import live_attack
@@ -69,8 +69,7 @@ class Desk:
             base = name = folder.resolve().name
             while name in models:
                 name = f"{base} ({len(models) + 1})"
-            note = json.loads((folder / "config.json").read_bytes()).get("training") or {}
-            models[name] = Model(name, classifier, Prepared.of(classifier), note)
+            models[name] = Model(name, classifier, Prepared.of(classifier), training_note(folder))
         return Desk(models)
 
     def describe(self) -> list[dict[str, Any]]:

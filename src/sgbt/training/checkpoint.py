@@ -15,7 +15,9 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
+from sgbt.documents import json_object
 from sgbt.errors import TrainingError
+from sgbt.fields import refuse_odd_fields
 from sgbt.files import atomic_write
 
 FILE = "checkpoint.safetensors"
@@ -59,13 +61,15 @@ def load_checkpoint(
         return None
     try:
         with safetensors.safe_open(path, framework="pt") as stream:
-            progress = Progress(**json.loads(stream.metadata()["progress"]))
+            stored = json_object(stream.metadata()["progress"], kind=TrainingError, where=str(path), finite=False)
+            refuse_odd_fields(Progress, stored, kind=TrainingError, where=str(path))
+            progress = Progress(**stored)
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
         parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}}
         for name, tensor in tensors.items():
             kind, rest = name.split("/", 1)
             parts[kind][rest] = tensor
-    except (safetensors.SafetensorError, OSError, KeyError, TypeError, ValueError) as problem:
+    except (safetensors.SafetensorError, TrainingError, OSError, KeyError, TypeError, ValueError) as problem:
         raise TrainingError(
             wanted="a checkpoint that sgbt wrote",
             got=f"a damaged one ({problem})",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sgbt import documents
 from sgbt.errors import TrainingError, did_you_mean
 from sgbt.option_kinds import kind_of_option
 
@@ -87,13 +87,7 @@ def chosen(known: Mapping[str, T], name: str, where: str) -> T:
 
 def read_toml(path: Path) -> dict[str, dict[str, Any]]:
     """Tables `training`, `model`, `objective` and `start` of a configuration file."""
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        reason = (problem.strerror or str(problem)).lower()
-        raise TrainingError(wanted="a configuration file", got=reason, where=str(path)) from problem
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise TrainingError(wanted="a TOML file", got=str(problem), where=str(path)) from problem
+    tables = documents.read_toml(path, kind=TrainingError, wanted="a configuration file in TOML")
     odd = sorted(set(tables) - {"training", "model", "objective", "start"})
     odd += [name for name, table in tables.items() if not isinstance(table, dict)]
     if odd:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sgbt.documents import json_object, read_bounded
 from sgbt.errors import TrainingError
 from sgbt.files import atomic_write
 
@@ -63,9 +64,12 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     rows = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError:
-            break
+    content = read_bounded(path, kind=TrainingError, wanted="the log of a run")
+    lines = content[: content.rfind(b"\n") + 1].splitlines()
+    for number, line in enumerate(lines, start=1):
+        where = f"{path}, line {number}"
+        row = json_object(line, kind=TrainingError, where=where, finite=False)
+        if type(row.get("epoch")) is not int:
+            raise TrainingError(wanted="rows that sgbt wrote", got="one without its epoch", where=where)
+        rows.append(row)
     return rows
