@@ -1,6 +1,5 @@
 """GramBag: what it counts, and that its bound lies above every allowed text, found here by trying every one of them."""
 
-import math
 from itertools import product
 
 import pytest
@@ -9,7 +8,7 @@ from tests.models.test_linear_bag import WORDS, enumerated, random_batch
 
 from sgbt.errors import ModelError
 from sgbt.lexicon import PADDING, UNKNOWN, Vocabulary
-from sgbt.models import GramBag, TextClassifier, gram_options, load_classifier, save_classifier, worst_case_logits
+from sgbt.models import GramBag, TextClassifier, load_classifier, save_classifier, worst_case_logits
 from sgbt.models.gram_bag import AT_THE_END, BITS, LARGEST, MAP_SHIFT
 from sgbt.models.gram_worst_case import gram_worst_by_word
 
@@ -158,18 +157,6 @@ def test_padding_among_words_is_refused_because_the_bound_would_not_hold():
     mask = torch.tensor([[True, False, True]])
     with pytest.raises(ModelError, match="padding behind the words"):
         worst_case_logits(model, ids, torch.ones_like(ids, dtype=torch.bool), mask, torch.tensor([0]))
-
-
-def test_too_many_options_leave_a_text_undecided(monkeypatch):
-    monkeypatch.setattr(gram_options.GramOptions.of, "__kwdefaults__", {"ending": 0, "most": 3, "room": math.inf})
-    generator = torch.Generator().manual_seed(7)
-    model = random_model(generator)
-    model.codes.copy_(torch.arange(WORDS).clamp(max=5))
-    ids = torch.tensor([[[2, 3], [4, 5]], [[2, 3], [4, 4]]])
-    allowed, mask = torch.ones_like(ids, dtype=torch.bool), torch.ones(2, 2, dtype=torch.bool)
-    worst = worst_case_logits(model, ids, allowed, mask, torch.tensor([0, 0]))
-    assert worst[0].tolist() == [0.0, float("inf")]
-    assert worst[1].isfinite().all()
 
 
 def test_codes_beyond_the_largest_are_unknown_and_options_are_checked():

@@ -21,7 +21,7 @@ from sgbt.errors import CertificateError
 from sgbt.models import AnyModel, BiLSTM, GramBag, LinearBag, TextCNN, TwoChannel, worst_case_logits
 from sgbt.models.bag_worst_case import WorstByWord, worst_by_word
 from sgbt.models.finite import odd_weight
-from sgbt.models.gram_worst_case import gram_worst_by_word
+from sgbt.models.gram_worst_case import gram_worst_by_word, gram_worst_within
 
 TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown", "full", "exact")
 """Every tier there is, in the order in which they are tried.
@@ -46,7 +46,8 @@ class OtherReading:
     def bounds(self) -> list[SeparableBound]:
         """The worst case word by word, exact within any budget for texts without ambiguous words, and as a whole.
 
-        The latter is exact for a `LinearBag` whatever its words; of a `GramBag` both are the same.
+        The latter is exact for a `LinearBag` whatever its words. Of a `GramBag` both are the same without a budget;
+        with one, the whole counts how many words of each cell are replaced.
         """
         ask = self.question
         asked = (ask.ids, ask.allowed, ask.mask, ask.labels)
@@ -56,7 +57,11 @@ class OtherReading:
         if ask.scale == 1.0 and isinstance(self.model, GramBag):
             slots = torch.arange(ask.ids.shape[2], device=ask.ids.device)
             allowed = ask.allowed & ((slots == 0) | (ask.budget != 0))  # cells of several words know no other budget
-            return [self._by_word(gram_worst_by_word(self.model, ask.ids, allowed, ask.mask, ask.labels))]
+            found.append(self._by_word(gram_worst_by_word(self.model, ask.ids, allowed, ask.mask, ask.labels)))
+            if ask.budget:
+                within = gram_worst_within(self.model, *asked, budget=ask.budget)
+                found.append(SeparableBound.flat(ask, -within.gather(1, ask.rivals)))
+            return found
         worst = worst_case_logits(self.model, *asked, epsilon=ask.scale)
         found.append(SeparableBound.flat(ask, -worst.gather(1, ask.rivals)))
         return found

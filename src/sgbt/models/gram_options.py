@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,11 @@ from torch import Tensor
 
 from sgbt.errors import ModelError
 from sgbt.models.gram_bag import AT_THE_END, BITS, MAP_SHIFT, distinct_runs, last_words
+from sgbt.models.gram_cells import GramCells
 
 Array = NDArray[Any]
 MOST = 4096
-"""Ways to fill one cell; a text with a cell that has more is left undecided."""
+"""Ways to fill one cell; one that has more is cut into pieces."""
 
 
 class TooManyRunsError(Exception):
@@ -31,13 +31,14 @@ class GramOptions:
 
     `fixed_key` holds every different run of each text without an ambiguous word (one whose allowed words have several
     codes); no substitution touches them. Ambiguous words fewer than `longest` apart can stand in one run: they form a
-    cell, and the cell's options are all ways to choose codes for its words, the text itself first. Each option fills
-    the same slots, the places of runs that hold an ambiguous word. Entry e says that option `entry_option[e]` puts the
-    run `entry_key[e]` into one slot, and that `entry_holders[e]` slots of the text can hold this run. A run that is
-    fixed in its text is not an entry: there it changes nothing. `cell_place` is the word of a cell that has only one,
-    else -1; `option_code` is then its code. Where a model reads several maps from words to codes, a cell is of one of
-    them, `cell_map`, and the cells of different maps are taken for themselves. `undecided` marks texts with a cell of
-    too many options: of such a cell only the text itself is listed, and the worst case of the text is not known.
+    cell (`GramCells`), and its options are all ways to choose codes for its words, the text itself first. A cell of too
+    many options is cut into pieces: the slots that end at some neighbouring words, with the words that stand in them.
+    Pieces are cells here; a worst case in which each takes its own worst option lies above that of the whole cell. Each
+    option fills the same slots, the places of runs that hold an ambiguous word. Entry e says that option
+    `entry_option[e]` puts the run `entry_key[e]` into one slot, and that `entry_holders[e]` slots of the text can hold
+    this run. A run that is fixed in its text is not an entry: there it changes nothing. `cell_place` is the word of a
+    cell that has only one, else -1; `option_code` is then its code. Where a model reads several maps from words to
+    codes, a cell is of one of them, `cell_map`, and the cells of different maps are taken for themselves.
     """
 
     fixed_text: Array
@@ -50,7 +51,6 @@ class GramOptions:
     entry_option: Array
     entry_holders: Array
     entry_key: Array
-    undecided: Array
 
     @staticmethod
     def of(
@@ -65,18 +65,16 @@ class GramOptions:
     ) -> GramOptions:
         """From the distinct codes of every position [texts, words, width], of which the first `counts` [texts, words]
         count, and the codes of the text itself [texts, words], 0 at padding. `longest` and `ending` are the model's.
-        More than `room` entries are refused with `TooManyRunsError`, before they fill the memory.
+        Cells of more than `most` options are cut. More than `room` entries are refused with `TooManyRunsError`, before
+        they fill the memory.
         """
+        check_padding(own)
         real = own > 0
-        if bool((real[:, 1:] & ~real[:, :-1]).any()):
-            raise ModelError(wanted="padding behind the words of a text", got="padding among them", where="a GramBag")
         counts = torch.where(real, counts, 1)
         steady = torch.where(counts > 1, 0, own)  # a run through an ambiguous word is not fixed
         fixed_text, fixed_key = distinct_runs(steady, longest, last_words(real, ending))
         build = _Cells(own.numpy(), codes.numpy(), counts.numpy(), longest, ending, most, room)
-        text, place = (counts > 1).nonzero(as_tuple=True)
-        if len(text):
-            build.add_all(text.numpy(), place.numpy())
+        build.add_all()
         return build.done(fixed_text.numpy(), fixed_key.numpy())
 
     @staticmethod
@@ -96,8 +94,14 @@ class GramOptions:
             cells, options = cells + len(own.cell_text), options + len(own.option_cell)
             for name, part in told.items():
                 found[name].append(part)
-        undecided = np.logical_or.reduce(found.pop("undecided"))
-        return GramOptions(**{name: np.concatenate(parts) for name, parts in found.items()}, undecided=undecided)
+        return GramOptions(**{name: np.concatenate(parts) for name, parts in found.items()})
+
+
+def check_padding(own: Tensor) -> None:
+    """Refuse padding among words, [texts, words], where no bound would hold."""
+    real = own > 0
+    if bool((real[:, 1:] & ~real[:, :-1]).any()):
+        raise ModelError(wanted="padding behind the words of a text", got="padding among them", where="a GramBag")
 
 
 class _Cells:
@@ -109,57 +113,73 @@ class _Cells:
         self.own, self.codes, self.counts, self.longest, self.most = own, codes, counts, longest, most
         self.ending, self.room = ending, room
         self.lengths = (own > 0).sum(axis=1)
-        self.undecided = np.zeros(len(own), bool)
         self.cells: list[tuple[int, int]] = []
         self.options: list[tuple[int, Array]] = []
         self.entries: list[tuple[int, int, Array]] = []
         self.slots = self.total = 0
 
-    def add_all(self, text: Array, place: Array) -> None:
-        """All ambiguous words, in the order of texts and places."""
-        breaks = np.flatnonzero((np.diff(text) > 0) | (np.diff(place) >= self.longest)) + 1
-        edges = [0, *breaks.tolist(), len(text)]
-        texts, places = text.tolist(), place.tolist()
-        for start, stop in pairwise(edges):
-            self._add(texts[start], places[start:stop])
+    def add_all(self) -> None:
+        """All cells, in the order of texts and places."""
+        cells = GramCells.of(self.counts, self.longest)
+        lists = (cells.text, cells.first, cells.last, cells.options)
+        for text, first, last, options in zip(*(each.tolist() for each in lists), strict=True):
+            stop = min(last + self.longest, int(self.lengths[text]))
+            if options <= self.most:
+                self._add(text, first, stop, whole=True)
+                continue
+            for begin, end in self._pieces(text, first, stop):
+                self._add(text, begin, end, whole=False)
 
-    def _add(self, text: int, places: list[int]) -> None:
-        choices = [self.codes[text, place, : self.counts[text, place]] for place in places]
-        own = [self.own[text, place] for place in places]
-        size = 1
-        for choice in choices:
-            size *= len(choice)
-        if size > self.most:
-            self.undecided[text] = True
-            choices, size = [np.array([code]) for code in own], 1
-        ordered = [np.concatenate([[code], choice[choice != code]]) for code, choice in zip(own, choices, strict=True)]
-        grid = np.stack([axis.ravel() for axis in np.meshgrid(*ordered, indexing="ij")], axis=1)
-        first = max(places[0] - self.longest + 1, 0)
-        last = min(places[-1] + self.longest, int(self.lengths[text]))
-        filled = np.repeat(self.own[text, first:last][None], size, axis=0)
-        filled[:, [place - first for place in places]] = grid
-        touched = np.zeros(last - first + 1, int)
-        touched[[place - first + 1 for place in places]] = 1
-        touched = touched.cumsum()
+    def _pieces(self, text: int, first: int, stop: int) -> Iterator[tuple[int, int]]:
+        """The words from `first` to `stop`, so many at a time that the slots ending there have few options."""
+        begin = first
+        while begin < stop:
+            end, size = begin + 1, self.counts[text, max(begin - self.longest + 1, 0) : begin + 1].prod(dtype=float)
+            while end < stop and size * self.counts[text, end] <= self.most:
+                size *= self.counts[text, end]
+                end += 1
+            yield begin, end
+            begin = end
+
+    def _add(self, text: int, begin: int, end: int, *, whole: bool) -> None:
+        """The slots that hold an ambiguous word and end at the words from `begin` to `end`."""
+        first = max(begin - self.longest + 1, 0)
+        counts = self.counts[text, first:end]
+        places = np.flatnonzero(counts > 1)
+        if counts.prod(dtype=float) > self.room:
+            raise TooManyRunsError
+        filled, grid = self._filled(text, first, end, places)
+        size = len(filled)
+        touched = np.append(0, counts > 1).cumsum()
         late = int(self.lengths[text]) - self.ending - first  # from this place of the cell on, runs are at the end
         keys = filled
-        for length in range(1, self.longest + 1):
-            count = last - first - length + 1
-            if count < 1:
-                break
+        for length in range(1, min(self.longest, end - first) + 1):
+            count = end - first - length + 1
             if length > 1:
                 keys = (keys[:, :count] << BITS) | filled[:, length - 1 :]
-            for slot in np.flatnonzero(touched[length : length + count] > touched[:count]).tolist():
+            earliest = max(begin - first - length + 1, 0)  # a slot that begins before ends before `begin`
+            holds = np.flatnonzero(touched[length : length + count] > touched[:count])
+            for slot in holds[holds >= earliest].tolist():
                 for mark in (0, AT_THE_END)[: 1 + (slot >= late)]:
                     self.entries.append((self.total, self.slots, keys[:, slot] | mark))
                     self.slots += 1
                     self.room -= size
                 if self.room < 0:
                     raise TooManyRunsError
-        alone = len(places) == 1
+        alone = whole and len(places) == 1
         self.options.append((len(self.cells), grid[:, 0] if alone else np.zeros(size, np.int64)))
-        self.cells.append((text, places[0] if alone else -1))
+        self.cells.append((text, first + int(places[0]) if alone else -1))
         self.total += size
+
+    def _filled(self, text: int, first: int, end: int, places: Array) -> tuple[Array, Array]:
+        """The words from `first` to `end` in every option [options, words], and the codes at `places` alone."""
+        own = self.own[text, first:end]
+        choices = [self.codes[text, first + place, : self.counts[text, first + place]] for place in places]
+        ordered = [np.append(own[at], each[each != own[at]]) for at, each in zip(places, choices, strict=True)]
+        grid = np.stack([axis.ravel() for axis in np.meshgrid(*ordered, indexing="ij")], axis=1)
+        filled = np.repeat(own[None], len(grid), axis=0)
+        filled[:, places] = grid
+        return filled, grid
 
     def done(self, fixed_text: Array, fixed_key: Array) -> GramOptions:
         """Everything as flat lists, without entries that are fixed in their text."""
@@ -187,7 +207,6 @@ class _Cells:
             entry_option,
             _holders(entry_text[free], entry_slot, entry_key),
             entry_key,
-            self.undecided,
         )
 
 

@@ -13,8 +13,8 @@ from sgbt.data import RaggedIds
 from sgbt.data.batches import pad
 from sgbt.errors import TrainingError
 from sgbt.models.bag_features import places_of
-from sgbt.models.gram_options import GramOptions, TooManyRunsError
-from sgbt.models.gram_worst_case import credited
+from sgbt.models.gram_holders import credited
+from sgbt.models.gram_options import MOST, GramOptions, TooManyRunsError
 from sgbt.training.bag_blocks import Margins
 from sgbt.training.bag_options import RowSets
 
@@ -22,6 +22,8 @@ POSITIONS = 1 << 18
 """Words whose runs are found at once."""
 MOST_ENTRIES = 100_000_000
 """Runs that substitution can bring to the texts of a corpus, all told: beyond that they do not fit into memory."""
+PIECES = (MOST, 64, 1)
+"""Options of a cell beyond which it is cut into pieces, one after the other until all fits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +41,6 @@ class Side:
     cell_text: Tensor
     first: Tensor
     """The option of every cell that is the text itself."""
-    undecided: Tensor
-    """Texts with a cell of too many options: their worst case is not known."""
 
     def told(self, features: int) -> Tensor:
         """In how many texts each feature stands; the options of a cell share one text among them."""
@@ -52,8 +52,9 @@ class Side:
     def margins(self, weight: Tensor, bias: Tensor, *, smooth: float = 0.0) -> Margins:
         """(logit k - logit of the label): of the texts themselves, and at most over all substitutions.
 
-        A run that several cells can hold is credited as in the worst case, also in the texts themselves, and undecided
-        cells have no options: the accuracy told while training may differ from the model's by a few texts.
+        A run that several cells can hold is credited as in the worst case, also in the texts themselves: the accuracy
+        reported while training may differ from the model's by a few texts. Cells of too many options are in pieces
+        (`GramOptions`), so the worst case of a text that has one lies above that of its certificate.
 
         `smooth` replaces the greatest option of a cell by a log-sum-exp at this temperature, which lies above it.
         """
@@ -91,9 +92,25 @@ class Gathered:
     options: GramOptions
 
 
-def gather(rows: RaggedIds, maps: Sequence[RowSets], *, longest: int, ending: int = 0) -> Iterator[Gathered]:
-    """The options of all texts by every map from words to codes, texts of like length together; refused where they are
-    too many."""
+def gather(rows: RaggedIds, maps: Sequence[RowSets], *, longest: int, ending: int = 0) -> list[Gathered]:
+    """The options of all texts by every map from words to codes, texts of like length together.
+
+    Where they are too many, larger cells are cut into more pieces; where those are too many as well, it is refused.
+    """
+    for most in PIECES:
+        try:
+            return list(_gathered(rows, maps, longest=longest, ending=ending, most=most))
+        except TooManyRunsError:
+            continue
+    raise TrainingError(
+        wanted=f"at most {MOST_ENTRIES:,} runs of codes that substitution can bring to the texts",
+        got=f"more in {len(rows):,} texts",
+        where="a GramBag",
+        remedy="lower its resolutions, so that fewer words are ambiguous, or longest, or ending",
+    )
+
+
+def _gathered(rows: RaggedIds, maps: Sequence[RowSets], *, longest: int, ending: int, most: int) -> Iterator[Gathered]:
     room = MOST_ENTRIES
     order = np.argsort(rows.lengths, kind="stable")
     start = 0
@@ -105,19 +122,11 @@ def gather(rows: RaggedIds, maps: Sequence[RowSets], *, longest: int, ending: in
         batch = pad(rows, chosen)
         ids = batch.ids.masked_fill(~batch.mask, 0)
         found = []
-        try:
-            for sets in maps:
-                own = sets.codes[ids, 0].masked_fill(~batch.mask, 0)
-                asked = (sets.codes[ids], sets.code_counts[ids], own)
-                found.append(GramOptions.of(*asked, longest=longest, ending=ending, room=room))
-                room -= len(found[-1].entry_key)
-        except TooManyRunsError:
-            raise TrainingError(
-                wanted=f"at most {MOST_ENTRIES:,} runs of codes that substitution can bring to the texts",
-                got=f"more in the {stop:,} shortest of {len(order):,} texts",
-                where="a GramBag",
-                remedy="lower its resolutions, so that fewer words are ambiguous, or longest, or ending",
-            ) from None
+        for sets in maps:
+            own = sets.codes[ids, 0].masked_fill(~batch.mask, 0)
+            asked = (sets.codes[ids], sets.code_counts[ids], own)
+            found.append(GramOptions.of(*asked, longest=longest, ending=ending, most=most, room=room))
+            room -= len(found[-1].entry_key)
         yield Gathered(chosen, GramOptions.joined(found))
         start = stop
 
@@ -137,7 +146,6 @@ def sides_of(gathered: list[Gathered], labels: np.ndarray, keys: Tensor) -> list
 def _side(gathered: list[Gathered], labels: np.ndarray, label: int, keys: Tensor) -> Side:
     parts: dict[str, list[np.ndarray]] = {name: [] for name in ("fixed", "fixed_text", "entry", "entry_option")}
     parts |= {name: [] for name in ("entry_holders", "option_cell", "cell_text")}
-    undecided = []
     texts = options = cells = 0
     for part in gathered:
         own = labels[part.rows] == label
@@ -158,10 +166,9 @@ def _side(gathered: list[Gathered], labels: np.ndarray, label: int, keys: Tensor
         parts["entry_holders"].append(found.entry_holders[kept])
         parts["option_cell"].append(cell_number[found.option_cell[option_kept]])
         parts["cell_text"].append(number[found.cell_text[cell_kept]])
-        undecided.append(found.undecided[own])
         texts, cells, options = texts + int(own.sum()), cells + int(cell_kept.sum()), options + int(option_kept.sum())
     flat = {name: torch.from_numpy(np.concatenate(pieces).astype(np.int64)) for name, pieces in parts.items()}
     for name in ("fixed", "fixed_text"):  # the longest lists by far
         flat[name] = flat[name].to(torch.int32)
     first = torch.from_numpy(np.flatnonzero(np.diff(flat["option_cell"].numpy(), prepend=-1)))
-    return Side(label=label, texts=texts, first=first, undecided=torch.from_numpy(np.concatenate(undecided)), **flat)
+    return Side(label=label, texts=texts, first=first, **flat)
