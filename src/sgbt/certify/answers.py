@@ -13,7 +13,7 @@ from sgbt.certify.separable import SeparableBound
 from sgbt.certify.tiers import lowest_of
 
 HEAD = "head"
-"""The tier of a text for which no tier tried found more than what holds for every text: the range of the head."""
+"""The tier of a text for which no tier tried found more than what holds for every text (`sgbt.certify.floor`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +27,10 @@ class Answers:
     slack: float
 
     @staticmethod
-    def of(question: Question, slack: float, largest: float) -> Answers:
-        """Nothing known yet but that no margin is larger than the head can make it."""
+    def of(question: Question, slack: float, floor: float) -> Answers:
+        """Nothing known yet but the margin that every text has at least."""
         return Answers(
-            torch.full(question.rivals.shape, -largest, dtype=torch.float64, device=question.labels.device),
+            torch.full(question.rivals.shape, floor, dtype=torch.float64, device=question.labels.device),
             torch.full_like(question.labels, -1),
             [HEAD] * len(question),
             [{} for _ in range(len(question))],

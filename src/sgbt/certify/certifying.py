@@ -116,7 +116,7 @@ class _Run:
             rows=batch.ids,
             reference=self._reference(batch, labels),
         ).to(self.prepared.classifier.device)
-        answers = Answers.of(question, slack, self.prepared.largest)
+        answers = Answers.of(question, slack, self.prepared.floor)
         logits = torch.from_numpy(self.corpus.logits[batch.rows.numpy()]).to(labels.device)
         predicted = logits.argmax(dim=1)
         read, replaceable, unknown = (

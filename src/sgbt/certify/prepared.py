@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sgbt.certify.rounding import largest_margin, rounding_slack
+from sgbt.certify.floor import lowest_margin
+from sgbt.certify.rounding import rounding_slack
 from sgbt.certify.tiers import in_float64, require_finite
 from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
@@ -18,7 +19,7 @@ class Prepared:
 
     One call of `certify` prepares for all its texts; whoever asks about one text after another, as a server does,
     prepares once. The classifier's weights must not change meanwhile: `model` is a copy of them in float64, `slack`
-    their rounding allowance, `largest` the largest margin that their head can make, and `model_hash` the identity of
+    their rounding allowance, `floor` the margin that every text has at least, and `model_hash` the identity of
     the classifier, its name in every certificate. `reference` is the index of the table that the model was trained
     for, where that is another one: tiers fit their slopes to it (`Question.reference`).
     """
@@ -27,7 +28,7 @@ class Prepared:
     index: SubstitutionIndex
     model: AnyModel
     slack: float
-    largest: float
+    floor: float
     model_hash: str
     tables: WordTables
     reference: SubstitutionIndex | None = None
@@ -54,7 +55,7 @@ class Prepared:
             index,
             model,
             rounding_slack(classifier),
-            largest_margin(model),
+            lowest_margin(model, longest=classifier.max_length),
             classifier.identity,
             WordTables(index),
             None if own is None or own.hash == allowed.hash else SubstitutionIndex.build(own, classifier.vocabulary),
