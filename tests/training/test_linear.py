@@ -19,9 +19,9 @@ from sgbt.lexicon import PADDING, SubstitutionIndex, SubstitutionTable, Vocabula
 from sgbt.lexicon.codes import community_codes, community_levels
 from sgbt.models import LinearBag, LinearBagConfig, load_classifier, worst_case_logits
 from sgbt.models.bag_features import FAMILIES, with_word, word_of
-from sgbt.training import GBM, IBP, PRESETS, SEM, Certified, Standard, train
+from sgbt.training import GBM, IBP, PRESETS, SEM, Certified, Standard, linear, train
 from sgbt.training.bag_blocks import margins, pieces
-from sgbt.training.bag_options import PositionOptions, RowSets
+from sgbt.training.bag_options import PositionKinds, PositionOptions, RowSets
 from sgbt.training.bag_ties import BagTies
 from sgbt.training.config import with_options
 from sgbt.training.linear import bag_objective, bag_vocabulary, fit_features
@@ -167,12 +167,45 @@ def test_the_first_option_is_the_text_itself():
         codes=torch.tensor([[0, 0], [1, 1], [7, 5], [5, 5]]),
         code_counts=torch.tensor([1, 1, 2, 1]),
     )
-    options = PositionOptions.of(torch.tensor([3, 2, 3]), torch.tensor([True, False, True]), sets)
-    assert options.widths.tolist() == [2, 2, 1]
-    assert options.calm.tolist() == [False, False, True]
-    assert options.words.tolist() == [3, 3, 2, 3, 3]
-    assert options.before.tolist() == [0, 0, 5, 5, 0]
-    assert options.after.tolist() == [7, 5, 0, 0, 0]
+    first = torch.tensor([True, False, True, True])
+    kinds = PositionKinds.of(torch.tensor([3, 2, 3, 3]), first, sets, alone=False)
+    assert kinds.counts.tolist() == [2, 1, 1]  # the last two texts are the same
+    options = PositionOptions.of(kinds, sets)
+    at = kinds.of_position.tolist()
+    assert [options.widths[kind].item() for kind in at] == [2, 2, 1, 1]
+    assert [options.calm[kind].item() for kind in at] == [False, False, True, True]
+    slots = [slice(start, start + width) for start, width in zip(options.starts, options.widths, strict=True)]
+    assert [options.words[slots[kind]].tolist() for kind in at] == [[3, 3], [2, 3], [3], [3]]
+    assert [options.before[slots[kind]].tolist() for kind in at] == [[0, 0], [5, 5], [0], [0]]
+    assert [options.after[slots[kind]].tolist() for kind in at] == [[7, 5], [0, 0], [0], [0]]
+    alone = PositionKinds.of(torch.tensor([3, 2, 3, 3]), first, sets, alone=True)
+    assert alone.rows.tolist() == [2, 3]
+    assert not alone.earlier.any()
+    assert not alone.later.any()
+
+
+def test_options_that_memory_cannot_hold_are_refused_and_single_words_never_are(monkeypatch):
+    monkeypatch.setattr(linear, "MOST_OPTIONS", 100)
+    options = {"objective": IBP(kappa=1.0), "substitutions": TABLE, "config": QUICK}
+    with pytest.raises(TrainingError, match=r"in a LinearBag; let it read single words \(features = \[\]\)"):
+        train(LinearBag(), reviews(), **options)
+    assert train(LinearBag(features=()), reviews(), **options).dev["certified"] > 0.5
+
+
+def test_single_words_take_memory_by_word_and_not_by_position():
+    """A table in which a word has a hundred substitutes, and a text of ten thousand words."""
+    words = [f"w{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(100)]
+    table = SubstitutionTable({word: tuple(other for other in words if other != word) for word in words})
+    vocabulary = Vocabulary(tuple(words))
+    index = SubstitutionIndex.build(table, vocabulary)
+    model = LinearBag(features=())
+    codes = torch.ones(len(vocabulary), dtype=torch.int64)
+    model.adopt(codes=codes, keys=torch.zeros(0, dtype=torch.int64))
+    rows = RaggedIds(np.random.default_rng(0).integers(2, 102, 10_000), np.array([0, 4000, 10_000]))
+    sets = RowSets.of(model.codes, index)
+    for piece in pieces(model, rows, np.array([0, 1]), np.arange(2), sets):
+        assert sum(cells.features.numel() for cells in piece.cells) <= 100 * 100
+        assert sum(len(cells.zone) for cells in piece.cells) >= 4000
 
 
 @pytest.mark.parametrize(("given", "told"), [(["much"], "a list of numbers for ties"), ([0.0], "ties above 0")])

@@ -14,17 +14,19 @@ from sgbt.data import RaggedIds
 from sgbt.models import LinearBag
 from sgbt.models.bag_features import OF_CODES_ALONE
 from sgbt.models.places import ZONES, Places, zone_of
-from sgbt.training.bag_options import PositionOptions, RowSets
+from sgbt.training.bag_options import PositionKinds, PositionOptions, RowSets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Positions with equally many options: `features` [cells, options, features], the text itself first.
+    """Positions with equally many options: `features` [kinds, options, features], the text itself first.
 
-    `zone` numbers the zones of all texts of the piece, one text after the other.
+    Positions of one kind have the same options, so that the worst of them is found once. `kind` says which kind each
+    position is of; `zone` numbers the zones of all texts of the piece, one text after the other.
     """
 
     features: Tensor
+    kind: Tensor
     zone: Tensor
 
 
@@ -76,7 +78,7 @@ def margins(
             with torch.set_grad_enabled(wanted and torch.is_grad_enabled()):
                 total = fixed
                 for cells in piece.cells:
-                    chosen = choose(difference, cells.features)
+                    chosen = choose(difference, cells.features)[cells.kind]
                     zone = cells.zone.repeat_interleave(chosen.shape[1])
                     total = total + _sums(difference, chosen.flatten(), zone, zones)
                 column.append((total.view_as(factors) * factors).sum(dim=1) + offset)
@@ -89,9 +91,9 @@ def _original(_difference: Tensor, features: Tensor) -> Tensor:
 
 @torch.no_grad()
 def _worst(difference: Tensor, features: Tensor) -> Tensor:
-    cells, options, width = features.shape
-    scores = difference.index_select(0, features.flatten()).view(cells, options, width).sum(dim=2)
-    return features[torch.arange(cells), scores.argmax(dim=1)]
+    kinds, options, width = features.shape
+    scores = difference.index_select(0, features.flatten()).view(kinds, options, width).sum(dim=2)
+    return features[torch.arange(kinds), scores.argmax(dim=1)]
 
 
 class _Sums(torch.autograd.Function):
@@ -136,17 +138,18 @@ def positions_of(texts: RaggedIds, rows: np.ndarray) -> tuple[Tensor, Tensor, Te
 
 def _piece(model: LinearBag, texts: RaggedIds, rows: np.ndarray, label: int, sets: RowSets) -> Piece:
     flat, text, first = positions_of(texts, rows)
-    options = PositionOptions.of(flat, first, sets)
+    kinds = PositionKinds.of(flat, first, sets, alone=not model.config.features)
+    options = PositionOptions.of(kinds, sets)
     features = model.features(options.words, options.before, options.after).to(torch.int32)
     words, zone = _zones(model, texts.lengths[rows], text, first)
     of_codes = torch.tensor([False, *(name in OF_CODES_ALONE for name in model.config.features)])
     single = options.widths == 1
     calm = options.calm & ~single
     own = features[options.starts] if len(flat) else features
-    fixed = [_listed(own[single], zone[single]), _listed(own[calm][:, of_codes], zone[calm])]
+    fixed = [_fixed(own, single, kinds, zone), _fixed(own[:, of_codes], calm, kinds, zone)]
     cells = [
-        *_cells(features[:, ~of_codes], options, calm, zone),
-        *_cells(features, options, ~options.calm & ~single, zone),
+        *_cells(features[:, ~of_codes], options, calm, kinds, zone),
+        *_cells(features, options, ~options.calm & ~single, kinds, zone),
     ]
     return Piece(
         label=label,
@@ -168,13 +171,22 @@ def _zones(model: LinearBag, lengths: np.ndarray, text: Tensor, first: Tensor) -
     return torch.bincount(zone, minlength=len(lengths) * zones).view(-1, zones), zone.to(torch.int32)
 
 
-def _listed(features: Tensor, zone: Tensor) -> tuple[Tensor, Tensor]:
+def _fixed(own: Tensor, which: Tensor, kinds: PositionKinds, zone: Tensor) -> tuple[Tensor, Tensor]:
+    """The features that positions of the given kinds have whatever is replaced, and the zone of each."""
+    places = which[kinds.of_position]
+    features = own[kinds.of_position[places]]
     listed = features != 0
-    return features[listed], zone.unsqueeze(1).expand_as(features)[listed]
+    return features[listed], zone[places].unsqueeze(1).expand_as(features)[listed]
 
 
-def _cells(features: Tensor, options: PositionOptions, which: Tensor, zone: Tensor) -> Iterator[Cells]:
+def _cells(
+    features: Tensor, options: PositionOptions, which: Tensor, kinds: PositionKinds, zone: Tensor
+) -> Iterator[Cells]:
+    number = torch.zeros_like(options.widths)
     for width in options.widths[which].unique().tolist():
-        places = (which & (options.widths == width)).nonzero().squeeze(1)
-        slots = options.starts[places].unsqueeze(1) + torch.arange(width)
-        yield Cells(features[slots], zone[places])
+        alike = which & (options.widths == width)
+        chosen = alike.nonzero().squeeze(1)
+        slots = options.starts[chosen].unsqueeze(1) + torch.arange(width)
+        number[chosen] = torch.arange(len(chosen))
+        places = alike[kinds.of_position].nonzero().squeeze(1)
+        yield Cells(features[slots], number[kinds.of_position[places]].to(torch.int32), zone[places])

@@ -27,7 +27,7 @@ from sgbt.lexicon import PADDING, UNKNOWN, SubstitutionTable, Vocabulary
 from sgbt.lexicon.codes import community_codes
 from sgbt.models import AnyModel, LinearBag
 from sgbt.training.bag_blocks import Piece, margins, pieces, positions_of
-from sgbt.training.bag_options import PositionOptions, RowSets, frequent_keys
+from sgbt.training.bag_options import PositionKinds, PositionOptions, RowSets, frequent_keys
 from sgbt.training.bag_ties import BagTies
 from sgbt.training.bag_vectors import vectors_of_communities
 from sgbt.training.certified import Certified
@@ -40,6 +40,10 @@ from sgbt.training.steps import Examples, Share, mixed
 from sgbt.training.ties import tied_levels
 
 TEXTS_AT_ONCE = 2500
+MOST_OPTIONS = 200_000_000
+"""Ways to put a word between codes, over all texts: more of them do not fit into memory. A model that reads single
+words has no such limit."""
+OPTIONS_AT_ONCE = 10_000_000
 
 
 def bag_vocabulary(counts: Counter[str], table: SubstitutionTable | None, *, rare: int) -> Vocabulary:
@@ -94,14 +98,32 @@ def fit_features(model: LinearBag, corpus: Corpus, train: Examples) -> None:
     else:
         found = community_codes(corpus.vocabulary, corpus.table, corpus.counts, resolution=model.config.resolution)
         codes = torch.from_numpy(found)
-    options = []
+    parts: Iterator[tuple[PositionOptions, Tensor]] = iter(())
     if model.config.features:
-        sets = RowSets.of(codes, train.substitutions)
-        for rows in _chunks(len(train.rows), TEXTS_AT_ONCE):
-            flat, _, first = positions_of(train.rows, rows)
-            options.append(PositionOptions.of(flat, first, sets))
-    keys = frequent_keys(model.config.features, options, codes, minimum_count=model.config.minimum_count)
+        parts = _counted(train, RowSets.of(codes, train.substitutions))
+    keys = frequent_keys(model.config.features, parts, codes, minimum_count=model.config.minimum_count)
     model.adopt(codes=codes, keys=keys)
+
+
+def _counted(train: Examples, sets: RowSets) -> Iterator[tuple[PositionOptions, Tensor]]:
+    """The options of all texts, some texts at a time, and how often each stands there; too many are refused."""
+    total = sum(kinds.options(sets) for kinds in _kinds(train, sets, TEXTS_AT_ONCE))
+    if total > MOST_OPTIONS:
+        raise TrainingError(
+            wanted=f"at most {MOST_OPTIONS:,} ways to put a word between codes, in all texts together",
+            got=f"{total:,}",
+            where="a LinearBag",
+            remedy="let it read single words (features = []), lower its resolution, or take a smaller table",
+        )
+    share = len(train.rows) * OPTIONS_AT_ONCE // max(total, 1)
+    for kinds in _kinds(train, sets, min(max(share, 1), TEXTS_AT_ONCE)):
+        yield PositionOptions.of(kinds, sets), kinds.counts
+
+
+def _kinds(train: Examples, sets: RowSets, texts: int) -> Iterator[PositionKinds]:
+    for rows in _chunks(len(train.rows), texts):
+        flat, _, first = positions_of(train.rows, rows)
+        yield PositionKinds.of(flat, first, sets, alone=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
