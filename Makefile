@@ -4,13 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help demo test docs lint types imports soak bench clean
+.PHONY: help demo test docs lint types imports soak campaign bench clean
 
 help:
 	@echo "make demo   set up .venv; train, certify and attack two models on real reviews"
 	@echo "make test   set up .venv and run every check (style, types, import order, tests)"
 	@echo "make docs   the documentation as a site: site/index.html, which opens from the disk"
-	@echo "make soak   the long campaigns: millions of points, random kills, fuzzing"
+	@echo "make soak   the long campaigns: millions of points, random kills, fuzzing, an hour of enumeration"
 	@echo "make bench  the benchmarks, as ratios against the plain way"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -48,6 +48,12 @@ imports: $(STAMP)
 
 soak: $(STAMP)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m soak
+	@$(MAKE) --no-print-directory campaign
+
+MINUTES ?= 60
+campaign: $(STAMP)
+	@echo "== Certificates against enumeration, for $(MINUTES) minutes (counts in .campaign.json; the next one goes on there)"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.soundness.campaign --minutes $(MINUTES) --state .campaign.json
 
 bench: $(STAMP)
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

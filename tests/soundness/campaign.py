@@ -1,10 +1,10 @@
-"""Certificates against enumeration: random models of every kind, random texts, and what a plain search over strings finds.
+"""Certificates against enumeration: random models of every kind, random texts, and a plain search over strings.
 
     python -m tests.soundness.campaign --minutes 60 [--state counts.json]
 
 A case is made of its number alone. Nothing here comes from `sgbt.attacks`, and of `sgbt.certify` only the answers that
-are put to the test: versions of a text are written as strings, the model is asked as it is deployed, and every answer is
-compared with what the row says. A state file keeps the counts and the next case, so the same command goes on there.
+are put to the test: versions of a text are written as strings, the model is asked as it is deployed, and its answers
+are compared with what the row says. A state file keeps the counts and the next case, so the same command goes on there.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ def test_no_version_of_a_long_text_contradicts_a_row(kind: str) -> None:
     assert run_case(case, Counter(), size="long") is None
 
 
-def forged_cases() -> list[tuple[TextClassifier, str]]:
+def overflowing() -> TextClassifier:
+    """A BiLSTM whose interval gradients overflow on long texts; "good" may become "bad"."""
     torch.manual_seed(5)
     model = BiLSTM(WordEmbedding(torch.randn(6, 4)), hidden=8).eval()
     with torch.no_grad():
@@ -40,24 +41,22 @@ def forged_cases() -> list[tuple[TextClassifier, str]]:
             if "weight_" in name:
                 weight.mul_(3)
     table = SubstitutionTable({"good": ("bad",)}, "one")
-    classifier = TextClassifier(
-        model, Vocabulary(("film", "the", "good", "bad")), ("no", "yes"), table, max_length=2000
-    )
-    return [(classifier, "film the " * 300 + "good"), (classifier, "the good")]
+    return TextClassifier(model, Vocabulary(("good", "bad", "film", "the")), ("no", "yes"), table, max_length=2000)
 
 
 def test_it_finds_what_is_false() -> None:
-    """The label of the long text is lost with one swap: a row that says otherwise is found out, and so is a margin."""
-    found = []
-    for classifier, text in forged_cases():
-        (row,) = certify(classifier, [text], max_substitutions=1)
-        assert search(classifier, row, text, random.Random(0), Counter()) is None
-        forged = replace(row, verdict=Verdict.CERTIFIED, margin=max(abs(row.margin), 1.0) * 2, tier="ibp")
-        found.append(search(classifier, forged, text, random.Random(0), Counter()))
-    (swaps, reason), below = found
+    """The label of the text is lost with one swap: a row that says otherwise is found out, and so is a margin."""
+    classifier, text = overflowing(), "film the " * 300 + "good"
+    (row,) = certify(classifier, [text], max_substitutions=1)
+    assert search(classifier, row, text, random.Random(0), Counter()) is None
+    forged = replace(row, verdict=Verdict.CERTIFIED, margin=2 * row.slack, tier="gbm")
+    swaps, reason = search(classifier, forged, text, random.Random(0), Counter()) or ({}, "")
     assert swaps == {600: "bad"}
     assert "label is lost" in reason
-    assert below is not None
+    forged = replace(row, margin=row.slack / 2, verdict=Verdict.ABSTAINED, radius=None)
+    swaps, reason = search(classifier, forged, text, random.Random(0), Counter()) or ({}, "")
+    assert swaps == {600: "bad"}
+    assert "below the bound" in reason
 
 
 def test_a_campaign_counts_what_it_tried_and_goes_on_where_it_stood(
