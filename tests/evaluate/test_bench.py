@@ -10,15 +10,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.evaluate.grids import TINY, rows_of, tiny
 
 from sgbt.errors import EvaluationError, SgbtError
-from sgbt.evaluate import Store, bench, gather, read_records
+from sgbt.evaluate import RunRecord, Store, bench, gather, read_records
 from sgbt.evaluate.schedule import Silent
 from sgbt.evaluate.unit import Unit
+from sgbt.models import load_classifier, save_classifier
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -88,6 +90,36 @@ def test_records_are_rebuilt_bit_for_bit_from_rows(finished: Path) -> None:
     (finished / "records.jsonl").unlink()
     gather(Store(finished))
     assert (finished / "records.jsonl").read_bytes() == records
+
+
+def test_records_and_rows_name_the_trained_model(finished: Path, tmp_path: Path) -> None:
+    records = read_records(finished)
+    names = {record.model_hash for record in records}
+    assert names == {load_classifier(path).identity for path in finished.glob("units/*/model")}
+    assert len(names) == len(records)
+    subprocess.run(["cp", "-r", f"{finished}/.", str(tmp_path)], check=True)
+    key = records[0].units["certify"]
+    rows = tmp_path / "units" / key / "rows.jsonl"
+    rows.write_text(rows.read_text().replace(records[0].model_hash, records[1].model_hash, 1))
+    with pytest.raises(EvaluationError, match="rows about the model with identity"):
+        gather(Store(tmp_path))
+
+
+def test_a_model_that_was_exchanged_is_not_measured(finished: Path, tmp_path: Path) -> None:
+    subprocess.run(["cp", "-r", f"{finished}/.", str(tmp_path)], check=True)
+    record = read_records(tmp_path)[0]
+    folder = tmp_path / "units" / record.units["train"] / "model"
+    own = load_classifier(folder)
+    save_classifier(replace(own, label_names=own.label_names[::-1]), folder)
+    (tmp_path / "units" / record.units["certify"] / "result.json").unlink()
+    outcome = bench(tiny(), tmp_path)
+    assert any("the model with identity" in reason for reason in outcome.failed.values())
+
+
+def test_a_record_of_an_earlier_version_stays_as_it_was_written(finished: Path) -> None:
+    line = replace(read_records(finished)[0], model_hash="").to_line()
+    assert "model_hash" not in line
+    assert RunRecord.from_line(line).to_line() == line
 
 
 def test_what_was_published_without_its_units_stands_beside_what_is_done_now(finished: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,18 @@ def test_a_contradiction_makes_no_report(run: sgbt.training.Run) -> None:  # typ
     )  # fmt: skip
     with pytest.raises(SgbtError, match="unbroken, as certified"):
         sgbt.report(run, proofs, [claim])
+
+
+def test_rows_of_another_model_make_no_report(run: sgbt.training.Run, tmp_path: Path) -> None:  # type: ignore[name-defined]
+    texts = toy_dataset("toy").test[:5]
+    turned = replace(run.model, label_names=run.model.label_names[::-1])
+    with pytest.raises(SgbtError, match="rows about the model with identity"):
+        sgbt.report(run, sgbt.certify(turned, texts, toy_table()), [])
+    attacks = sgbt.attack(turned, texts, toy_table(), method="greedy", out=tmp_path / "rows.jsonl")
+    with pytest.raises(SgbtError, match="rows about the model with identity"):
+        sgbt.report(run, [], attacks)
+    earlier = [
+        replace(proof, model_hash=sgbt.models.weights_hash(run.model.model))
+        for proof in sgbt.certify(run.model, texts, toy_table())
+    ]
+    assert sgbt.report(run, earlier, []).records[0].model_hash == run.model.identity

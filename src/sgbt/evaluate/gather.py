@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,15 +54,18 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
     if TRAIN not in done:
         return None
     trained = store.result(done[TRAIN]) or {}
+    model_hash = str(trained.get("model_hash", ""))
     metrics: dict[str, Any] = _training_figures(store.place(done[TRAIN]), trained)
     outcomes: dict[str, Any] = {}
     if PREDICT in done:
+        _about(model_hash, [(store.result(done[PREDICT]) or {}).get("model_hash", "")], store, done[PREDICT])
         right = [row["label"] == row["predicted"] for row in _json_lines(store.place(done[PREDICT]) / ROWS)]
         metrics |= share_figures("clean", Share(sum(right), len(right)))
         outcomes["clean"] = packed(right)
     certificates: list[Certificate] = []
     if CERTIFY in done:
         certificates = certificates_of(store, done[CERTIFY])
+        _about(model_hash, (row.model_hash for row in certificates), store, done[CERTIFY])
         metrics |= certified_figures(certificates)
         outcomes["certified"] = packed([row.certified for row in certificates])
         outcomes |= {within(budget): packed(held_within(certificates, budget)) for budget in PAIRED_BUDGETS}
@@ -71,6 +74,7 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
         kind, _, method = role.partition(" ")
         if kind == ATTACK:
             results = attacks_of(store, key)
+            _about(model_hash, (row.model_hash for row in results), store, key)
             compared = check_consistent(certificates, results)
             figures = AttackFigures.of(results).to_json() | {"certified_texts_attacked": compared}
             metrics.setdefault("attacks", {})[method] = figures
@@ -83,6 +87,7 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
         outcomes=outcomes,
         curve=tuple(curve_of(read_log(store.place(done[TRAIN]) / MODEL))),
         weakest=tuple(weakest_words(attacked)),
+        model_hash=model_hash,
     )
 
 
@@ -136,6 +141,20 @@ def _training_figures(folder: Path, result: dict[str, Any]) -> dict[str, Any]:
         "dev": result["dev"],
         **mean_figures("seconds_per_epoch", Mean.of(list(times.values()))),
     }
+
+
+def _about(model_hash: str, named: Iterable[str], store: Store, key: str) -> None:
+    """That the rows of a unit are about the model that was trained; what earlier versions wrote does not say."""
+    if not model_hash:
+        return
+    for name in named:
+        if name != model_hash:
+            raise EvaluationError(
+                wanted=f"rows about the model with identity {model_hash[:12]}",
+                got=f"one about {name[:12] or 'a model without a name'}",
+                where=str(store.place(key) / ROWS),
+                remedy="delete that folder; sgbt bench then does the work again",
+            )
 
 
 def _whole(rows: Sequence[Certificate] | Sequence[AttackResult], store: Store, key: str) -> None:

@@ -29,7 +29,8 @@ class RunRecord:
     `sgbt.evaluate.metrics`: `clean_accuracy`, `certified_accuracy` and, under `attacks`, each method's
     `robust_accuracy`, `aua` and `success_rate`, all with their counts and intervals; what is not measured yet is
     absent. `outcomes` says text by text who held, so that two methods can be compared in pairs. `units` are the keys
-    of the work that the figures come from.
+    of the work that the figures come from. `model_hash` is the identity of the trained model; records of earlier
+    versions have none.
     """
 
     grid: str
@@ -49,6 +50,7 @@ class RunRecord:
     curve: tuple[Mapping[str, Any], ...] = ()
     weakest: tuple[Any, ...] = ()
     format: int = FORMAT
+    model_hash: str = ""
 
     @property
     def name(self) -> str:
@@ -84,7 +86,10 @@ class RunRecord:
 
     def to_line(self) -> str:
         """The record as one line of JSON, the same for the same record."""
-        return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False, allow_nan=False)
+        row = asdict(self)
+        if not self.model_hash:  # a record of an earlier version stays as it was written
+            del row["model_hash"]
+        return json.dumps(row, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
     def from_line(line: str | bytes, where: str = "") -> RunRecord:

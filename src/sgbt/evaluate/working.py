@@ -96,8 +96,18 @@ class Workplace:
         return test.take(drawn), drawn
 
     def classifier(self) -> TextClassifier:
-        """The model that the unit measures."""
-        return load_classifier(self.store.place(str(self.unit.needs)) / MODEL)
+        """The model that the unit measures: the one that was trained for it, and no other in its place."""
+        key = str(self.unit.needs)
+        found = load_classifier(self.store.place(key) / MODEL)
+        expected = (self.store.result(key) or {}).get("model_hash")
+        if expected is not None and found.identity != expected:
+            raise EvaluationError(
+                wanted=f"the model with identity {expected[:12]}",
+                got=found.identity[:12],
+                where=str(self.store.place(key) / MODEL),
+                remedy="delete that folder; sgbt bench then trains it again",
+            )
+        return found
 
     def check_data(self) -> None:
         """That the data here is what the key speaks of: another machine may have other files under the same name."""
@@ -132,7 +142,8 @@ def _train(at: Workplace) -> dict[str, Any]:
     run = trained(at.unit, at.materials, out=at.folder / MODEL, listener=clock)
     (at.folder / MODEL / CHECKPOINT).unlink(missing_ok=True)  # the folder is complete: nothing is left to resume
     epochs = 1 + max((row["epoch"] for row in run.log.rows if "weight" not in row), default=-1)
-    return {"epochs": epochs, "dev": run.dev, "table": run.model.table.name if run.model.table else ""}
+    table = run.model.table.name if run.model.table else ""
+    return {"epochs": epochs, "dev": run.dev, "table": table, "model_hash": run.model.identity}
 
 
 def trained(unit: Unit, materials: Materials, *, out: Path, listener: Listener | None = None) -> Run:
@@ -194,14 +205,15 @@ class EpochClock:
 def _predict(at: Workplace) -> dict[str, Any]:
     at.check_data()
     test, _ = at.test_texts()
-    predicted = at.classifier().predict(test.texts).probabilities.argmax(axis=1).tolist()
+    classifier = at.classifier()
+    predicted = classifier.predict(test.texts).probabilities.argmax(axis=1).tolist()
     lines = (
         json.dumps({"index": index, "label": int(label), "predicted": int(given)}) + "\n"
         for index, (label, given) in enumerate(zip(test.labels, predicted, strict=True))
     )
     with atomic_write(at.folder / ROWS) as stream:
         stream.write("".join(lines).encode())
-    return {"texts": len(test)}
+    return {"texts": len(test), "model_hash": classifier.identity}
 
 
 def _certify(at: Workplace) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from sgbt.attacks import AttackResult
 from sgbt.attacks.result import FAILED
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify.certificate import Verdict
+from sgbt.errors import EvaluationError
 from sgbt.evaluate import AttackFigures, RunRecord, certified_figures
 from sgbt.evaluate.gather import curve_of
 from sgbt.evaluate.metrics import share_figures, weakest_words
 from sgbt.evaluate.outcomes import packed
+from sgbt.models import Naming, identity_of
 from sgbt.report.build import Report, report_of_records
 from sgbt.report.examples import examples_of
 from sgbt.shares import Share
@@ -21,9 +23,11 @@ from sgbt.training import Run
 
 def report_of_run(run: Run, proofs: Sequence[Certificate], attacks: Sequence[AttackResult]) -> Report:
     """A report of one run. Attacks may be of several methods; a certified text that one of them broke is an error.
+    Rows of another model are refused.
 
     Clean accuracy is that of the texts in `proofs`, or else of the attacked ones: a run alone knows only train and dev.
     """
+    own = _own_identity(run, proofs, attacks)
     metrics: dict[str, Any] = {"dev": run.dev}
     outcomes: dict[str, Any] = {}
     if proofs:
@@ -31,13 +35,13 @@ def report_of_run(run: Run, proofs: Sequence[Certificate], attacks: Sequence[Att
         metrics |= certified_figures(proofs) | share_figures("clean", Share(sum(right), len(right)))
         outcomes["certified"] = packed([row.certified for row in proofs])
     for method in dict.fromkeys(result.method for result in attacks):
-        own = [result for result in attacks if result.method == method]
-        check_consistent(proofs, own)
-        figures = AttackFigures.of(own)
+        results = [result for result in attacks if result.method == method]
+        check_consistent(proofs, results)
+        figures = AttackFigures.of(results)
         if not proofs:
             metrics |= share_figures("clean", Share(figures.aua.total, figures.robust.total))
         metrics.setdefault("attacks", {})[method] = figures.to_json()
-        outcomes[method] = packed([result.status == FAILED for result in own])
+        outcomes[method] = packed([result.status == FAILED for result in results])
     about, table = run.about, run.model.table
     record = RunRecord(
         grid="run",
@@ -56,7 +60,24 @@ def report_of_run(run: Run, proofs: Sequence[Certificate], attacks: Sequence[Att
         outcomes=outcomes,
         curve=tuple(curve_of(run.log.rows)),
         weakest=tuple(weakest_words(attacks)),
+        model_hash=own,
     )
     examples = examples_of(list(attacks), record.name, run.model.label_names, most=5)
     title = f"{record.dataset}: {record.model} trained with {record.objective}, seed {record.seed}"
     return report_of_records([record], title=title, examples=examples)
+
+
+def _own_identity(run: Run, proofs: Sequence[Certificate], attacks: Sequence[AttackResult]) -> str:
+    """The identity of the run's model, after a look at whether all rows are about it."""
+    own = identity_of(run.model)
+    named = [(row.index, row.model_hash) for row in proofs]
+    named += [(row.index, row.model_hash) for row in attacks if row.model_hash]  # else it was not kept
+    for index, name in named:
+        if own.named_by(name) is Naming.OTHER:
+            raise EvaluationError(
+                wanted=f"rows about the model with identity {own.hash[:12]}",
+                got=f"one about {name[:12]} for text {index}",
+                where="report",
+                remedy="certify and attack this model",
+            )
+    return own.hash
