@@ -47,6 +47,20 @@ def test_predict_is_the_models_own(client: TestClient, text: str) -> None:
     assert list(told["probabilities"].values()) == pytest.approx(own.probabilities[0].tolist())
 
 
+def test_many_texts_are_predicted_at_once(client: TestClient) -> None:
+    texts = [*TEXTS, ODD, "?"]
+    found = answered(client, "/predict", texts=texts, model="firm")["predictions"]
+    own = trained("cnn", "ibp", "mean").predict(texts)
+    assert [each["label"] for each in found] == list(own.labels)
+    for each, row in zip(found, own.probabilities.tolist(), strict=True):
+        assert list(each["probabilities"].values()) == pytest.approx(row)
+    alone = [answered(client, "/predict", text=text, model="firm") for text in texts]
+    for one, other in zip(found, alone, strict=True):
+        assert one.pop("probability") == pytest.approx(other.pop("probability"))
+        assert one.pop("probabilities") == pytest.approx(other.pop("probabilities"))
+        assert one == other
+
+
 @pytest.mark.parametrize("text", [*TEXTS, ODD, "?"])
 @pytest.mark.parametrize("name", ["plain", "firm"])
 def test_certify_is_the_librarys_and_its_pieces_are_the_text(client: TestClient, name: str, text: str) -> None:
@@ -186,6 +200,12 @@ def test_what_is_wrong_with_a_file_is_one_sentence(
         ("/predict", {"text": 3}, "text"),
         ("/predict", {"text": "x", "txet": "y"}, "txet"),
         ("/predict", {"text": "x", "model": "/etc/passwd"}, "one of the models"),
+        ("/predict", {"texts": []}, "texts"),
+        ("/predict", {"texts": ["x", ""]}, "texts.1"),
+        ("/predict", {"texts": "x"}, "texts"),
+        ("/predict", {"texts": ["x"], "text": "x"}, "text"),
+        ("/predict", {"texts": ["x"] * 257}, "256"),
+        ("/predict", {"texts": ["x"], "model": "neither"}, "one of the models"),
         ("/certify", {"text": "x", "label": "ugly"}, "one of the labels"),
         ("/certify", {"text": "x", "max_substitutions": -1}, "max_substitutions"),
         ("/attack", {"text": "x", "method": "magic"}, "method"),
@@ -249,6 +269,7 @@ def test_with_a_token_the_page_is_free_and_everything_about_the_models_is_not(po
     token = "0123456789abcdef"
     locked = TestClient(create_app(pool, token=token, names=LOOPBACK), base_url=ADDRESS)
     assert [locked.get(path).status_code for path in ("/", "/docs", "/static/page.js")] == [200, 200, 200]
-    assert [locked.get(path).status_code for path in ("/models", "/openapi.json", "/other")] == [401, 401, 401]
+    secret = ("/models", "/openapi.json", "/metrics", "/other")
+    assert [locked.get(path).status_code for path in secret] == [401, 401, 401, 401]
     known = {"Authorization": f"Bearer {token}"}
-    assert [locked.get(path, headers=known).status_code for path in ("/models", "/openapi.json")] == [200, 200]
+    assert [locked.get(path, headers=known).status_code for path in secret] == [200, 200, 200, 404]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import shutil
+import time
+from multiprocessing import Pipe
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
@@ -14,77 +17,120 @@ from tests.soundness.trained import dataset, trained
 from sgbt.errors import ServeError
 from sgbt.models import save_classifier
 from sgbt.serve import Limits, Pool
-from sgbt.serve.jobs import TIMED_OUT, BusyError, Job
-from sgbt.serve.worker import DONE, STEP
+from sgbt.serve.lanes import TIMED_OUT, Lane
+from sgbt.serve.process import WorkerProcess
+from sgbt.serve.worker import DONE, FAILED, STEP
 
-TEXT = dataset().test.texts[0]
-QUICK: dict[str, Any] = {"do": "predict", "text": TEXT}
+TEXTS = dataset().test.texts[:100]
+TEXT = TEXTS[0]
+QUICK: dict[str, Any] = {"do": "predict", "texts": [TEXT], "model": None}
+SINGLE: dict[str, Any] = {"do": "certify", "text": TEXT}
 SLOW: dict[str, Any] = {
     "do": "csv",
-    "text": "text\n" + "\n".join(dataset().test.texts[:100] * 1000),
+    "text": "text\n" + "\n".join(TEXTS * 1000),
     "text_column": "text",
     "label_column": None,
     "most": 10**6,
 }
 """A task that takes a minute or more."""
+FEW = SLOW | {"text": f"text\n{TEXT}\n"}
 
 
-async def last_of(job: Job) -> dict[str, Any]:
-    return [message async for message in job.messages()][-1]
+def worker_of(pool: Pool, lane: Lane) -> WorkerProcess:
+    return next(worker for worker, lanes in pool._workers if lane in lanes)
 
 
 def test_a_job_that_takes_too_long_is_ended_with_its_process_and_the_next_one_is_answered(runs: list[Path]) -> None:
     async def scenario(pool: Pool) -> None:
-        process = pool._workers[0]._process
-        assert process is not None
-        message = await last_of(pool.submit(SLOW, seconds=0.5))
+        message = await pool.submit(SLOW, seconds=0.5).last()
         assert message == {"kind": TIMED_OUT, "seconds": 0.5}
-        answer = await last_of(pool.submit(QUICK, seconds=60))
-        assert answer["kind"] == DONE
-        assert not process.is_alive()
+        assert (await pool.submit(FEW, seconds=60).last())["kind"] == DONE
+        assert worker_of(pool, Lane.FILE).starts == 2
 
     with Pool(runs[:1], limits=Limits(workers=1)) as pool:
         asyncio.run(scenario(pool))
 
 
-def test_a_queue_that_is_full_refuses(runs: list[Path]) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_files_keep_no_text_waiting_and_end_when_their_clients_leave(runs: list[Path], workers: int) -> None:
     async def scenario(pool: Pool) -> None:
-        running = pool.submit(SLOW, seconds=3)
-        while not pool._jobs.empty():
-            await asyncio.sleep(0.01)
-        waiting = [pool.submit(QUICK, seconds=60) for _ in range(2)]
-        with pytest.raises(BusyError):
-            pool.submit(QUICK, seconds=60)
-        assert (await last_of(running))["kind"] == TIMED_OUT
-        assert [(await last_of(job))["kind"] for job in waiting] == [DONE, DONE]
-        assert pool.submit(QUICK, seconds=60)
+        files = [pool.submit(SLOW, seconds=600) for _ in range(3)]
+        heard = files[0].messages()
+        assert (await anext(heard))["kind"] == STEP  # the first of them runs
+        began = time.monotonic()
+        for task in (QUICK, SINGLE):
+            assert (await pool.submit(task, seconds=60).last())["kind"] == DONE
+        assert time.monotonic() - began < 20
+        for job in files:
+            job.leave()
+        assert (await pool.submit(FEW, seconds=60).last())["kind"] == DONE
+        assert time.monotonic() - began < 40  # each of the files takes minutes
+        assert worker_of(pool, Lane.FILE).starts == 1  # it ended at a step, not with its process
 
-    with Pool(runs[:1], limits=Limits(workers=1, queued=2)) as pool:
+    with Pool(runs[:1], limits=Limits(workers=workers)) as pool:
         asyncio.run(scenario(pool))
+
+
+def test_a_job_without_steps_that_nobody_waits_for_is_ended_with_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sgbt.serve.process.STOP_SECONDS", 0.1)
+    worker = WorkerProcess([])
+    worker._pipe, theirs = Pipe()  # where nobody ever answers
+    began = time.monotonic()
+    message = worker.run({"do": "certify"}, 60.0, hear=lambda heard: None, left=lambda: True)
+    assert message == {"kind": FAILED, "reason": "stopped"}
+    assert time.monotonic() - began < 10
+    assert theirs.recv_bytes() == b'{"do": "certify"}'
+    assert theirs.recv_bytes() == b"null"  # it was asked to stop
+    with pytest.raises(EOFError):
+        theirs.recv_bytes()  # and its end of the pipe is closed
 
 
 def test_a_job_that_nobody_waits_for_ends_at_its_next_step(pool: Pool) -> None:
     async def scenario() -> None:
-        task = {"do": "live", "text": " ".join(dataset().test.texts[:3]), "model": "firm"}
+        task = {"do": "live", "text": " ".join(TEXTS[:3]), "model": "firm"}
         messages = pool.submit(task, seconds=60).messages()
         first = await anext(messages)
         await messages.aclose()  # type: ignore[attr-defined]
         assert first["kind"] in (STEP, DONE)
-        answer = await last_of(pool.submit(QUICK, seconds=60))
-        assert answer["kind"] == DONE
+        assert (await pool.submit(QUICK, seconds=60).last())["kind"] == DONE
 
     asyncio.run(scenario())
 
 
 def test_a_worker_that_died_is_replaced(runs: list[Path]) -> None:
     async def scenario(pool: Pool) -> None:
-        process = pool._workers[0]._process
+        process = worker_of(pool, Lane.TEXT)._process
         assert process is not None
         process.kill()
         process.join()
-        assert (await last_of(pool.submit(QUICK, seconds=60)))["kind"] == DONE
+        assert (await pool.submit(QUICK, seconds=60).last())["kind"] == DONE
+        assert pool.restarts == 1
 
     with Pool(runs[:1], limits=Limits(workers=1)) as pool:
+        asyncio.run(scenario(pool))
+
+
+def test_a_restarted_worker_refuses_another_model_than_was_announced(runs: list[Path], tmp_path: Path) -> None:
+    folder, aside = tmp_path / "run", tmp_path / "aside"
+    shutil.copytree(runs[0], folder)
+
+    async def scenario(pool: Pool) -> None:
+        assert (await pool.submit(QUICK, seconds=60).last())["kind"] == DONE
+        folder.rename(aside)
+        shutil.copytree(runs[1], folder)
+        worker_of(pool, Lane.PREDICT).end()
+        refused = await pool.submit(QUICK, seconds=60).last()
+        assert refused["kind"] == FAILED
+        assert "the model that this server announced" in refused["reason"]
+        assert (await pool.submit(FEW, seconds=60).last())["kind"] == FAILED  # the process for files starts late
+        assert len(pool.problems) == 2
+        shutil.rmtree(folder)
+        aside.rename(folder)
+        assert (await pool.submit(QUICK, seconds=60).last())["kind"] == DONE
+        assert (await pool.submit(FEW, seconds=60).last())["kind"] == DONE
+        assert not pool.problems
+
+    with Pool([folder], limits=Limits(workers=1)) as pool:
         asyncio.run(scenario(pool))
 
 

@@ -16,7 +16,8 @@ from tests.serve.conftest import ADDRESS
 
 from sgbt.serve import Limits, create_app
 from sgbt.serve.guard import LOOPBACK
-from sgbt.serve.jobs import TIMED_OUT, BusyError, Job
+from sgbt.serve.lanes import TIMED_OUT, BusyError, Job
+from sgbt.serve.metrics import Metrics
 from sgbt.serve.worker import FAILED
 
 
@@ -69,12 +70,13 @@ class Stub:
     """A pool in which every job ends in one way."""
 
     limits = Limits(burst=10**6, per_minute=10**6)
+    metrics = Metrics()
     models = ({"name": "none", "labels": ["a", "b"]},)
 
     def __init__(self, message: Mapping[str, Any] | None) -> None:
         self.message = message
 
-    def submit(self, task: Mapping[str, Any], *, seconds: float) -> Job:
+    def submit(self, task: Mapping[str, Any], *, seconds: float, client: str) -> Job:
         if self.message is None:
             raise BusyError
         job = Job(task, seconds, asyncio.get_running_loop())
@@ -109,7 +111,7 @@ def test_what_cannot_be_done_is_told_with_its_number(name: str, path: str) -> No
 
 
 def test_what_was_sent_is_not_sent_back_as_markup() -> None:
-    pool = SimpleNamespace(limits=Stub.limits, models=Stub.models)
+    pool = SimpleNamespace(limits=Stub.limits, models=Stub.models, metrics=Stub.metrics)
     client = TestClient(create_app(pool, names=LOOPBACK), base_url=ADDRESS)  # type: ignore[arg-type]
     for told in (client.post("/predict", json={"<script>": 1}), client.get("/<script>"), client.get("/?<script>")):
         assert "text/html" not in told.headers["content-type"] or "<script>" not in told.text
@@ -118,7 +120,7 @@ def test_what_was_sent_is_not_sent_back_as_markup() -> None:
 
 def test_an_error_in_the_server_is_a_sentence_that_says_nothing_of_its_inside() -> None:
     class Broken(Stub):
-        def submit(self, task: Mapping[str, Any], *, seconds: float) -> Job:
+        def submit(self, task: Mapping[str, Any], *, seconds: float, client: str) -> Job:
             raise ValueError("a secret")
 
     pool: Any = Broken(None)

@@ -12,7 +12,8 @@ from tests.serve.conftest import ADDRESS
 from sgbt.serve import Pool, create_app
 from sgbt.serve.guard import LOOPBACK
 
-PATHS = ("/models", "/predict", "/certify", "/attack", "/attack/live", "/certify/csv")
+PATHS = ("/models", "/predict", "/certify", "/attack", "/attack/live", "/certify/csv", "/health", "/metrics")
+READ = ("/models", "/health", "/metrics")
 
 BEYOND = [schemathesis.checks.positive_data_acceptance]
 """What no schema of a CSV file can say: that it has the column asked for, and rows."""
@@ -30,7 +31,7 @@ def campaign(description: Any, path: str, *, examples: int, **options: Any) -> N
     seen = 0
 
     @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), **options)
-    @given(case=description[path]["GET" if path == "/models" else "POST"].as_strategy())
+    @given(case=description[path]["GET" if path in READ else "POST"].as_strategy())
     def sent(case: Any) -> None:
         nonlocal seen
         seen += 1

@@ -56,6 +56,7 @@ def test_a_port_that_is_taken_and_a_name_that_is_unknown_are_one_sentence() -> N
         (("nowhere", "--trust-proxy", "*"), "the address of a proxy"),
         (("nowhere", "--trust-proxy", "localhost"), "the address of a proxy"),
         (("nowhere", "--workers", "0"), "workers above 0"),
+        (("nowhere", "--per-minute", "0"), "per_minute above 0"),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(options: tuple[str, ...], said: str) -> None:

@@ -36,7 +36,10 @@ def serve_(
             metavar="ADDRESS", help="Address of a proxy whose X-Forwarded-For is believed; otherwise nobody's."
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that compute; each loads the models.")] = 2,
+    workers: Annotated[
+        int, typer.Option(help="Processes for single texts; each loads the models, and so does one for files.")
+    ] = 2,
+    per_minute: Annotated[int, typer.Option(help="Requests that one client may make in a minute.")] = 240,
 ) -> None:
     """Open a page on which texts are examined, attacked and compared, and files are certified."""
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
@@ -60,8 +63,9 @@ def serve_(
     if source is not None and source.name == "COMMANDLINE":
         console.print("advice: whoever can run ps sees --token; set SGBT_TOKEN instead", soft_wrap=True)
     console.print("loading ...", soft_wrap=True)
+    limits = Limits(workers=workers, per_minute=per_minute, burst=max(per_minute // 4, 1))
     runs = [run] if other is None else [run, other]
     try:
-        serve(runs, host=host, port=port, token=token, limits=Limits(workers=workers), proxy=trust_proxy, ready=ready)
+        serve(runs, host=host, port=port, token=token, limits=limits, proxy=trust_proxy, ready=ready)
     except KeyboardInterrupt:  # the way to end it
         console.print("ended", soft_wrap=True)

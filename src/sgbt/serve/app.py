@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 
 from fastapi import FastAPI, HTTPException, Query, Request
 from fastapi.responses import Response, StreamingResponse
+from starlette.routing import Route
 
 from sgbt.serve import schema
 from sgbt.serve.files import static_files
-from sgbt.serve.guard import CSV_PATH, Guard
-from sgbt.serve.jobs import BusyError, Job, Pool
-from sgbt.serve.refusals import REFUSALS, Responses, refuse_in_sentences, why
-from sgbt.serve.worker import DONE, STEP
+from sgbt.serve.guard import CSV_PATH, PREDICT_PATH, Guard
+from sgbt.serve.jobs import Pool
+from sgbt.serve.monitoring import HEALTH_PATH, add_monitoring
+from sgbt.serve.predicting import ShortRoute, answer_of, task_of
+from sgbt.serve.refusals import REFUSALS, Responses, refuse_in_sentences
+from sgbt.serve.waiting import answer_to, lines_of, submitted
 from sgbt.version import __version__
 
 ABOUT = """Label a text, prove that no substitution of its words changes the label, or try to change it.
@@ -48,31 +51,76 @@ def create_app(pool: Pool, *, token: str | None = None, names: Iterable[str] | N
     app = FastAPI(title="sgbt", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
     files, limits = static_files(), pool.limits
 
+    _add_texts(app, pool)
+    _add_files(app, pool)
+    add_monitoring(app, pool)
+
+    async def page(request: Request) -> Response:
+        file = files[request.url.path]
+        return Response(file.content, media_type=file.kind, headers={"Cache-Control": "no-cache"})
+
+    for path in files:
+        app.add_api_route(path, page, methods=["GET"], include_in_schema=False)
+    app.openapi = partial(_described, app, pool.models)  # type: ignore[method-assign]
+    refuse_in_sentences(app)
+    app.add_middleware(
+        Guard,
+        limits=limits,
+        token=token,
+        names=names,
+        free=(*files, HEALTH_PATH),
+        kinds=KINDS,
+        metrics=pool.metrics,
+        paths={route.path for route in app.routes if isinstance(route, Route)},
+    )
+    return app
+
+
+def _add_texts(app: FastAPI, pool: Pool) -> None:
+    """What can be asked about one text, and predictions for many."""
+    seconds = pool.limits.text_seconds
+
     @app.get("/models", response_model=list[schema.ModelCard], responses=REFUSALS)
     async def models() -> list[dict[str, Any]]:
         """The models, in the order of the command line."""
         return pool.models
 
-    @app.post("/predict", response_model=schema.Prediction, responses=REFUSALS)
-    async def predict(asked: schema.PredictRequest) -> Any:
-        """The label of a text."""
-        return await _answer(_submit(pool, "predict", asked.model_dump(), limits.text_seconds))
+    async def predict(asked: schema.AskedPredictions, request: Request) -> bytes:
+        """The label of a text, or of many at once."""
+        job = submitted(pool, request, task_of(asked), seconds)
+        return answer_of(asked, await answer_to(request, job))
+
+    app.router.add_api_route(
+        PREDICT_PATH,
+        predict,
+        methods=["POST"],
+        response_model=schema.Prediction | schema.Predictions,
+        responses=REFUSALS,
+        route_class_override=ShortRoute,
+    )
 
     @app.post("/certify", response_model=schema.Certified, responses=REFUSALS)
-    async def certify(asked: schema.CertifyRequest) -> Any:
+    async def certify(asked: schema.CertifyRequest, request: Request) -> Any:
         """The label of a text, whether it is proven to stay, and every word's share of the worst case."""
-        return await _answer(_submit(pool, "certify", asked.model_dump(), limits.text_seconds))
+        task = {"do": "certify", **asked.model_dump()}
+        return await answer_to(request, submitted(pool, request, task, seconds))
 
     @app.post("/attack", response_model=schema.Attacked, responses=REFUSALS)
-    async def attack(asked: schema.AttackRequest) -> Any:
+    async def attack(asked: schema.AttackRequest, request: Request) -> Any:
         """Try to change the label of a text by replacing words."""
-        return await _answer(_submit(pool, "attack", asked.model_dump(), limits.text_seconds))
+        task = {"do": "attack", **asked.model_dump()}
+        return await answer_to(request, submitted(pool, request, task, seconds))
 
     @app.post("/attack/live", response_class=StreamingResponse, responses=REFUSALS | LINES)
-    async def attack_live(asked: schema.LiveAttackRequest) -> StreamingResponse:
-        """The same, told swap by swap, until the label flips or the proof holds."""
-        job = _submit(pool, "live", asked.model_dump(), limits.text_seconds)
-        return StreamingResponse(_lines(job), media_type="application/x-ndjson")
+    async def attack_live(asked: schema.LiveAttackRequest, request: Request) -> StreamingResponse:
+        """The same, swap by swap, until the label flips or the proof holds."""
+        job = submitted(pool, request, {"do": "live", **asked.model_dump()}, seconds)
+        return StreamingResponse(lines_of(job), media_type="application/x-ndjson")
+
+
+def _add_files(app: FastAPI, pool: Pool) -> None:
+    """What can be asked about a file."""
+    limits = pool.limits
 
     @app.post(CSV_PATH, response_class=Response, responses=REFUSALS | CSV_ANSWER, openapi_extra=CSV_BODY)
     async def certify_csv(
@@ -85,25 +133,15 @@ def create_app(pool: Pool, *, token: str | None = None, names: Iterable[str] | N
     ) -> Response:
         """The rows of a CSV file, each with its label and its certificate."""
         content = _decoded(await request.body())
-        asked = {"text": content, "text_column": text, "label_column": label, "model": model, "most": limits.csv_rows}
-        done = await _answer(_submit(pool, "csv", asked, limits.csv_seconds))
+        columns = {"text_column": text, "label_column": label}
+        task = {"do": "csv", "text": content, "model": model, "most": limits.csv_rows, **columns}
+        done = await answer_to(request, submitted(pool, request, task, limits.csv_seconds))
         counts = json.dumps({"rows": done["rows"], **done["verdicts"]})
         return Response(
             done["csv"],
             media_type="text/csv",
             headers={"Content-Disposition": 'attachment; filename="certified.csv"', "X-Verdicts": counts},
         )
-
-    async def page(request: Request) -> Response:
-        file = files[request.url.path]
-        return Response(file.content, media_type=file.kind, headers={"Cache-Control": "no-cache"})
-
-    for path in files:
-        app.add_api_route(path, page, methods=["GET"], include_in_schema=False)
-    app.openapi = partial(_described, app, pool.models)  # type: ignore[method-assign]
-    refuse_in_sentences(app)
-    app.add_middleware(Guard, limits=limits, token=token, names=names, free=files, kinds=KINDS)
-    return app
 
 
 def _described(app: FastAPI, models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -115,7 +153,7 @@ def _described(app: FastAPI, models: Sequence[Mapping[str, Any]]) -> dict[str, A
             "label": list(dict.fromkeys(label for model in models for label in model["labels"])),
         }
         schemas = described["components"]["schemas"]
-        for name in ("PredictRequest", "CertifyRequest", "AttackRequest", "LiveAttackRequest"):
+        for name in ("PredictRequest", "PredictTextsRequest", "CertifyRequest", "AttackRequest", "LiveAttackRequest"):
             fields = schemas[name]["properties"]
             for field in fields.keys() & choices.keys():
                 fields[field]["anyOf"][0] = {"type": "string", "enum": choices[field]}
@@ -124,35 +162,6 @@ def _described(app: FastAPI, models: Sequence[Mapping[str, Any]]) -> dict[str, A
                 parameter["schema"]["anyOf"][0] = {"type": "string", "enum": choices["model"]}
     assert app.openapi_schema is not None
     return app.openapi_schema
-
-
-def _submit(pool: Pool, do: str, asked: Mapping[str, Any], seconds: float) -> Job:
-    try:
-        return pool.submit({"do": do, **asked}, seconds=seconds)
-    except BusyError:
-        wait = {"Retry-After": "5"}
-        raise HTTPException(503, "wanted a free place in the queue, got none; try again.", headers=wait) from None
-
-
-async def _answer(job: Job) -> Any:
-    """The answer of a job, or the error that says why there is none."""
-    async for message in job.messages():
-        if message["kind"] == DONE:
-            return message["answer"]
-        if message["kind"] != STEP:
-            raise HTTPException(*why(message))
-    raise AssertionError("a job ends with a message")
-
-
-async def _lines(job: Job) -> AsyncIterator[bytes]:
-    async for message in job.messages():
-        if message["kind"] == STEP:
-            line = message["step"]
-        elif message["kind"] == DONE:
-            line = {"kind": "outcome", **message["answer"]}
-        else:
-            line = {"kind": "refused", "detail": why(message)[1]}
-        yield json.dumps(line).encode() + b"\n"
 
 
 def _decoded(body: bytes) -> str:

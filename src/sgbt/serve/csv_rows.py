@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sgbt.certify import Certificate, Prepared, certify
 from sgbt.data.tables import Table, read_csv, shown
 from sgbt.errors import DataError
 
+Step = Callable[[dict[str, Any]], None]
 UPLOAD = "the uploaded file"
 ADDED = ("predicted", "probability", "verdict", "margin", "radius", "replaceable", "tier")
 """The columns that are added; a file that has one of them already is refused."""
 
 
 def certified_csv(
-    prepared: Prepared, content: str, *, text_column: str, label_column: str | None, most: int
+    prepared: Prepared, content: str, *, text_column: str, label_column: str | None, most: int, step: Step
 ) -> dict[str, Any]:
     """The file with a certificate in every row, and how many of each verdict there are.
 
     Cells come back as they were. With a label column, a text whose label the model misses is `misclassified`;
-    without one, the label to defend is the model's own.
+    without one, the label to defend is the model's own. `step` hears how many rows are done, and may stop the work.
     """
     table = read_csv(content, source=UPLOAD)
     texts = [str(text) for text in _column(table, text_column)]
     _check(table, texts, most)
     names = prepared.classifier.label_names
     labels = None if label_column is None else _numbers(table, _column(table, label_column), names)
-    proofs = certify(prepared, texts, labels=labels)
+    proofs = certify(
+        prepared, texts, labels=labels, listener=lambda done, of: step({"kind": "rows", "done": done, "of": of})
+    )
     chances = prepared.classifier.predict(texts).probabilities.max(axis=1).tolist()
     out = io.StringIO(newline="")
     rows = csv.writer(out, lineterminator="\r\n")

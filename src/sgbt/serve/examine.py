@@ -12,18 +12,24 @@ from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier
 
 
-def predicted(classifier: TextClassifier, text: str) -> dict[str, Any]:
-    """The label and the probability of every label."""
-    found = classifier.predict([text])
-    row = found.probabilities[0].tolist()
-    words = len(classifier.tokenizer.words(text))
-    return {
-        "label": found.labels[0],
-        "probability": max(row),
-        "probabilities": dict(zip(classifier.label_names, row, strict=True)),
-        "words": words,
-        "read": min(words, classifier.max_length),
-    }
+def predictions(classifier: TextClassifier, texts: Sequence[str]) -> list[dict[str, Any]]:
+    """The label and the probability of every label, for each text; the model is called once for all."""
+    found = classifier.predict(texts)
+    return [
+        {
+            "label": label,
+            "probability": max(row),
+            "probabilities": dict(zip(classifier.label_names, row, strict=True)),
+            "words": words,
+            "read": min(words, classifier.max_length),
+        }
+        for label, row, words in zip(
+            found.labels,
+            found.probabilities.tolist(),
+            (len(classifier.tokenizer.words(text)) for text in texts),
+            strict=True,
+        )
+    ]
 
 
 def examined(
@@ -35,7 +41,7 @@ def examined(
     told = explain(prepared, text, label=number, max_substitutions=max_substitutions)
     proof = told.certificate
     read = told.tokens.words[: classifier.max_length]
-    return predicted(classifier, text) | {
+    return predictions(classifier, [text])[0] | {
         "verdict": str(proof.verdict),
         "defended": classifier.label_names[proof.label],
         "margin": proof.margin,

@@ -9,17 +9,19 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import time
 from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sgbt.serve.limits import Limits, RateLimiter
+from sgbt.serve.metrics import Metrics
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-CSV_PATH = "/certify/csv"
+CSV_PATH, PREDICT_PATH = "/certify/csv", "/predict"
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -33,6 +35,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """Nothing but this server's own files may run, style or be called; nothing may frame the page."""
+RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class Guard:
@@ -42,6 +45,7 @@ class Guard:
     page of another site whose name was pointed at 127.0.0.1 (DNS rebinding) still names its own host, and is refused.
     Paths in `free` need no token: they hold the page itself, and nothing of the models. `kinds` is the content type
     that a path takes: no page of another site can send one of them without asking first, and then it is refused.
+    What is measured is measured by path for those in `paths`, and for all others together.
     """
 
     def __init__(
@@ -53,12 +57,16 @@ class Guard:
         names: Iterable[str] | None,
         free: Iterable[str],
         kinds: Mapping[str, str] | None = None,
+        metrics: Metrics | None = None,
+        paths: Iterable[str] = (),
     ) -> None:
         self._app, self._limits = app, limits
         self._token = None if token is None else token.encode()
         self._names = None if names is None else frozenset(names)
         self._free, self._kinds = frozenset(free), kinds or {}
         self._rate = RateLimiter(limits)
+        self._sizes = {CSV_PATH: limits.csv_bytes, PREDICT_PATH: limits.predict_bytes}
+        self._metrics, self._paths = metrics or Metrics(), frozenset(paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request, or pass it on with its body at hand."""
@@ -67,14 +75,19 @@ class Guard:
             return
         if scope["type"] != "http":
             return  # there are no web sockets here
-        answer = _with_headers(send)
-        refusal = self._refusal(scope)
-        if refusal is None:
-            body, refusal = await self._body(scope, receive)
-        if refusal is not None:
-            await _refuse(answer, *refusal)
-            return
-        await self._app(scope, _given(body, receive), answer)
+        answer = _Answer(send)
+        began = time.perf_counter()
+        try:
+            refusal = self._refusal(scope)
+            if refusal is None:
+                body, refusal = await self._body(scope, receive)
+            if refusal is not None:
+                await _refuse(answer, *refusal)
+                return
+            await self._app(scope, _given(body, receive), answer)
+        finally:
+            path = scope["path"] if scope["path"] in self._paths else "other"
+            self._metrics.answered(path, answer.status, time.perf_counter() - began)
 
     def _refusal(self, scope: Scope) -> tuple[int, str, dict[str, str]] | None:
         headers = Headers(scope=scope)
@@ -105,7 +118,7 @@ class Guard:
 
     async def _body(self, scope: Scope, receive: Receive) -> tuple[bytes, tuple[int, str, dict[str, str]] | None]:
         """The whole body, unless it is too long or too slow."""
-        most = self._limits.csv_bytes if scope["path"] == CSV_PATH else self._limits.text_bytes
+        most = self._sizes.get(scope["path"], self._limits.text_bytes)
         too_long = 413, f"wanted at most {most:,} bytes, got more.", {"Connection": "close"}
         declared = Headers(scope=scope).get("content-length", "0")
         if not declared.isdecimal() or int(declared) > most:
@@ -144,15 +157,18 @@ def _hostname(host: str) -> str:
         return ""
 
 
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
-        await send(message)
+class _Answer:
+    """A `send` that adds the headers that are missing, and remembers the status; 500 until there is one."""
 
-    return sending
+    def __init__(self, send: Send) -> None:
+        self._send, self.status = send, 500
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            there = {name for name, _ in message.setdefault("headers", [])}
+            message["headers"] = [*message["headers"], *(pair for pair in RAW_HEADERS if pair[0] not in there)]
+        await self._send(message)
 
 
 def _given(body: bytes, receive: Receive) -> Receive:

@@ -1,197 +1,148 @@
-"""Pool: worker processes, a bounded queue before them, and an end to every job that takes too long.
+"""Pool: worker processes, the lanes before them, and an end to every job that takes too long or that nobody waits for.
 
 The models live in the workers; the server's own process never computes. A job that overruns its time is ended with its
 process, whatever it is doing, and a new process takes its place. Messages between processes are JSON, so nothing that a
 request brought along is ever unpickled.
+
+Predictions that arrive while their worker is busy are answered by one call of the model. Nobody waits for a batch to
+fill up; and if a batch cannot be answered, its parts are, one by one, so that no text spoils its neighbours' answers.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import multiprocessing
-import queue
 import threading
-import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sgbt.errors import ServeError, SgbtError
+from sgbt.errors import SgbtError
+from sgbt.serve.lanes import Job, Lane, Lanes, Message, deliver
 from sgbt.serve.limits import Limits
-from sgbt.serve.worker import DONE, FAILED, READY, REFUSED, STEP, work
-
-Message = dict[str, Any]
-TIMED_OUT = "timed out"
-FINAL = (DONE, REFUSED, FAILED, TIMED_OUT)
-GONE = "the process that worked on it ended"
-LOOK_SECONDS = 0.2
-"""How often a running job is looked at, to see whether its time is up or nobody waits for it any more."""
-
-
-class BusyError(Exception):
-    """The queue is full."""
-
-
-class Job:
-    """One task on its way: whoever submitted it reads its messages, the last of which is one of `FINAL`."""
-
-    def __init__(self, task: Mapping[str, Any], seconds: float, loop: asyncio.AbstractEventLoop) -> None:
-        self.task, self.seconds = task, seconds
-        self._loop = loop
-        self._messages: asyncio.Queue[Message] = asyncio.Queue()
-        self.cancelled = threading.Event()
-
-    def tell(self, message: Message) -> None:
-        """Pass a message on to the loop of whoever waits; nobody may be there any more."""
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._messages.put_nowait, message)
-
-    async def messages(self) -> AsyncIterator[Message]:
-        """All messages up to the last. Whoever stops reading before cancels the job."""
-        try:
-            while True:
-                message = await self._messages.get()
-                yield message
-                if message["kind"] in FINAL:
-                    return
-        finally:
-            self.cancelled.set()
+from sgbt.serve.metrics import Metrics
+from sgbt.serve.process import GONE, WorkerProcess
+from sgbt.serve.worker import DONE, FAILED
 
 
 class Pool:
-    """The workers of a server; use it as a context manager. `models` describes the models that they have loaded."""
+    """The workers of a server; use it as a context manager. `models` describes the models that they have loaded.
+
+    Of several processes for texts, half are for predictions alone. The process for files is started with the first.
+    """
 
     def __init__(self, runs: Sequence[str | Path], *, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
-        self._runs = [str(run) for run in runs]
-        self._jobs: queue.Queue[Job | None] = queue.Queue(self.limits.queued)
-        self._workers = [_Worker(self._runs) for _ in range(self.limits.workers)]
-        self._threads: list[threading.Thread] = []
+        self.metrics = Metrics()
+        self.lanes = Lanes(self.limits, together=self.limits.workers == 1)
         self.models: list[dict[str, Any]] = []
+        self.identities: list[str] = []
+        self._problems: dict[WorkerProcess, str] = {}
+        folders = [str(run) for run in runs]
+        self._workers = [(WorkerProcess(folders), lanes) for lanes in _shares(self.limits.workers)]
+        self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Pool:
         try:
-            for worker in self._workers:
+            prompt = [worker for worker, lanes in self._workers if Lane.FILE not in lanes]
+            for worker in prompt:
                 worker.start()
-            for worker in self._workers:
-                self.models = worker.wait_until_ready()
+            for worker in prompt:
+                self.models, self.identities = worker.wait_until_ready(self.identities or None)
         except BaseException:
             self._end_processes()
             raise
-        for worker in self._workers:
-            thread = threading.Thread(target=self._serve, args=(worker,), daemon=True)
+        for worker, lanes in self._workers:
+            thread = threading.Thread(target=self._serve, args=(worker, lanes), daemon=True)
             thread.start()
             self._threads.append(thread)
         return self
 
     def __exit__(self, *problem: object) -> None:
-        for _ in self._threads:
-            with contextlib.suppress(queue.Full):
-                self._jobs.put_nowait(None)
+        self.lanes.close()
         self._end_processes()
         for thread in self._threads:
             thread.join(timeout=2)
 
-    def submit(self, task: Mapping[str, Any], *, seconds: float) -> Job:
-        """Queue a task from within a running event loop, or refuse it because too many wait already."""
-        job = Job(task, seconds, asyncio.get_running_loop())
-        try:
-            self._jobs.put_nowait(job)
-        except queue.Full:
-            raise BusyError from None
+    @property
+    def problems(self) -> list[str]:
+        """Why workers that should be there are not."""
+        return list(self._problems.values())
+
+    @property
+    def restarts(self) -> int:
+        """How many processes were started in the place of others."""
+        return sum(max(worker.starts - 1, 0) for worker, _ in self._workers)
+
+    def submit(self, task: Mapping[str, Any], *, seconds: float, client: str = "") -> Job:
+        """Have a task wait, from within a running event loop, or refuse it because too many wait already."""
+        job = Job(task, seconds, asyncio.get_running_loop(), client=client)
+        self.lanes.put(job)
         return job
 
-    def _serve(self, worker: _Worker) -> None:
-        while (job := self._jobs.get()) is not None:
-            if job.cancelled.is_set():
-                continue
-            try:
-                worker.run(job)
-            except SgbtError as problem:  # the worker could not be started again
-                job.tell({"kind": FAILED, "reason": str(problem)})
-            except OSError:  # the pipe is closed: the server is shutting down, or the process has died this moment
-                job.tell({"kind": FAILED, "reason": GONE})
+    def _serve(self, worker: WorkerProcess, lanes: Sequence[Lane]) -> None:
+        while jobs := self.lanes.take(lanes):
+            answered = self._answered(worker, jobs)
+            if len(jobs) > 1 and answered[0]["kind"] != DONE:
+                answered = [message for job in jobs for message in self._answered(worker, [job])]
+            deliver(zip(jobs, answered, strict=True))
+            self.metrics.ended(jobs[0].lane, answered, sum(map(_texts, jobs, answered)))
             if worker.closed:
                 return
+            if not worker.alive:
+                self._revived(worker)
+
+    def _answered(self, worker: WorkerProcess, jobs: Sequence[Job]) -> list[Message]:
+        """The last message of each job; all are one in the worker."""
+        problem = self._revived(worker)
+        if problem is not None:
+            return [{"kind": FAILED, "reason": problem}] * len(jobs)
+        if jobs[0].lane is not Lane.PREDICT:
+            (job,) = jobs
+            return [self._run(worker, job.task, jobs)]
+        texts = [text for job in jobs for text in job.task["texts"]]
+        self.metrics.batch(len(texts))
+        message = self._run(worker, dict(jobs[0].task) | {"texts": texts}, jobs)
+        if message["kind"] != DONE:
+            return [message] * len(jobs)
+        answers = iter(message["answer"])
+        return [{"kind": DONE, "answer": [next(answers) for _ in job.task["texts"]]} for job in jobs]
+
+    def _run(self, worker: WorkerProcess, task: Mapping[str, Any], jobs: Sequence[Job]) -> Message:
+        def left() -> bool:
+            return all(job.cancelled.is_set() for job in jobs)
+
+        try:
+            return worker.run(task, max(job.seconds for job in jobs), hear=jobs[0].tell, left=left)
+        except OSError:  # the pipe is closed: the server is shutting down, or the process has died this moment
+            return {"kind": FAILED, "reason": GONE}
+
+    def _revived(self, worker: WorkerProcess) -> str | None:
+        """Have a process that answers, or the reason why there is none."""
+        try:
+            worker.revive(self.identities)
+        except SgbtError as problem:
+            self._problems[worker] = str(problem).removesuffix(".")
+        except OSError as problem:
+            self._problems[worker] = f"no process could be started ({(problem.strerror or str(problem)).lower()})"
+        else:
+            self._problems.pop(worker, None)
+        return self._problems.get(worker)
 
     def _end_processes(self) -> None:
-        for worker in self._workers:
+        for worker, _ in self._workers:
             worker.close()
 
 
-class _Worker:
-    """One process and our end of the pipe to it."""
+def _texts(job: Job, message: Message) -> int:
+    """How many texts a job was about; those of a file are counted when it was read."""
+    if job.lane is Lane.FILE:
+        return int(message["answer"]["rows"]) if message["kind"] == DONE else 0
+    return len(job.task.get("texts", [""]))
 
-    def __init__(self, runs: Sequence[str]) -> None:
-        self._runs = runs
-        self._process: BaseProcess | None = None
-        self._pipe: Connection | None = None
-        self.closed = False
 
-    def start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        process = context.Process(target=work, args=(self._runs, theirs), daemon=True)
-        process.start()
-        self._process = process  # one that could not be started has no end
-        theirs.close()  # the worker's copy is the only one left: when it goes, we are told
-
-    def wait_until_ready(self) -> list[dict[str, Any]]:
-        message = self._receive()
-        if message["kind"] == REFUSED:
-            raise ServeError(**message["sentence"])
-        if message["kind"] != READY:
-            raise ServeError(wanted="models that load", got=message["reason"], remedy="see sgbt --debug explain RUN")
-        models: list[dict[str, Any]] = message["models"]
-        return models
-
-    def run(self, job: Job) -> None:
-        """Run one job to its end, or end it. A process that is gone is replaced first."""
-        if self._process is None or not self._process.is_alive():
-            self._again()
-        assert self._pipe is not None
-        self._pipe.send_bytes(json.dumps(job.task).encode())
-        deadline = time.monotonic() + job.seconds
-        asked_to_stop = False
-        while True:
-            if self._pipe.poll(LOOK_SECONDS):
-                message = self._receive()
-                job.tell(message)
-                if message["kind"] != STEP:
-                    return
-            if time.monotonic() > deadline:
-                job.tell({"kind": TIMED_OUT, "seconds": job.seconds})
-                self._again()
-                return
-            if job.cancelled.is_set() and not asked_to_stop:
-                self._pipe.send_bytes(b"null")  # a job that has steps ends at the next one
-                asked_to_stop = True
-
-    def close(self) -> None:
-        self.closed = True
-        self._end()
-
-    def _receive(self) -> Message:
-        assert self._pipe is not None
-        try:
-            message: Message = json.loads(self._pipe.recv_bytes())
-        except (EOFError, OSError):
-            return {"kind": FAILED, "reason": GONE}
-        return message
-
-    def _again(self) -> None:
-        self._end()
-        if not self.closed:
-            self.start()
-            self.wait_until_ready()
-
-    def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-        if self._pipe is not None:
-            self._pipe.close()
+def _shares(workers: int) -> list[tuple[Lane, ...]]:
+    """What each process is for."""
+    if workers == 1:
+        return [(Lane.PREDICT, Lane.TEXT), (Lane.FILE,)]
+    lanes = [Lane.PREDICT] * (workers // 2) + [Lane.TEXT] * (workers - workers // 2) + [Lane.FILE]
+    return [(lane,) for lane in lanes]

@@ -21,6 +21,8 @@ class Limits:
 
     text_bytes: int = 1 << 18
     """Largest request about one text."""
+    predict_bytes: int = 1 << 20
+    """Largest request to predict, with one text or many."""
     csv_bytes: int = 1 << 22
     """Largest file."""
     csv_rows: int = 5000
@@ -32,9 +34,17 @@ class Limits:
     csv_seconds: float = 600.0
     """How long a job on a file may run before it is ended."""
     workers: int = 2
-    """Processes that work on jobs."""
+    """Processes that work on single texts; there is one more for files."""
     queued: int = 16
-    """Jobs that may wait; one more is refused."""
+    """Jobs on a text that may wait, and as many on files; one more is refused, and half of them to one client."""
+    queued_predictions: int = 1024
+    """Requests to predict that may wait, likewise."""
+    queued_bytes: int = 1 << 26
+    """Letters of all jobs that wait, of each of these three kinds."""
+    batch_texts: int = 128
+    """Texts of several requests to predict that are given to the model at once; one has them answered one by one."""
+    batch_bytes: int = 1 << 20
+    """Letters of several requests to predict that are given to the model at once."""
     burst: int = 60
     """Requests that one client may make at once,"""
     per_minute: int = 240

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from sgbt.errors import ServeError
 from sgbt.serve import schema
 from sgbt.serve.guard import HEADERS
-from sgbt.serve.jobs import TIMED_OUT
+from sgbt.serve.lanes import LEFT, TIMED_OUT
 from sgbt.serve.worker import REFUSED
 
 Responses = dict[int | str, dict[str, Any]]
@@ -30,7 +30,7 @@ REFUSALS: Responses = {
         422: "The request, or what it asks for, cannot be met; the sentence says why.",
         429: "Too many requests from this client.",
         500: "An error in the server; its log has the details.",
-        503: "Too many jobs are waiting.",
+        503: "Too many jobs are waiting, or too many connections are open.",
         504: "The job took longer than allowed, and was ended.",
     }.items()
 }
@@ -57,6 +57,8 @@ def why(message: Mapping[str, Any]) -> tuple[int, str]:
         return 422, str(ServeError(**message["sentence"]))
     if message["kind"] == TIMED_OUT:
         return 504, f"wanted an answer within {message['seconds']:g} s, got none; the job was ended."
+    if message["kind"] == LEFT:
+        return 499, "wanted a client that waits for its answer, got none."  # for the metrics: nobody reads it
     return 500, f"wanted an answer, got none: {message['reason']}."
 
 

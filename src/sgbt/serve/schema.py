@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
+MOST_TEXTS = 256
 METHODS = Literal["pwws", "genetic", "pso", "greedy", "beam", "gradient", "ensemble"]
 
 
@@ -37,6 +38,22 @@ class PredictRequest(Request):
 
     text: Text
     model: ModelName = None
+
+
+class PredictTextsRequest(Request):
+    """Texts to label, all at once."""
+
+    texts: Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS, description="The texts.")]
+    model: ModelName = None
+
+
+def _asked_for(given: Any) -> str:
+    return "texts" if isinstance(given, dict) and "texts" in given else "text"
+
+
+AskedPredictions = Annotated[
+    Annotated[PredictRequest, Tag("text")] | Annotated[PredictTextsRequest, Tag("texts")], Discriminator(_asked_for)
+]
 
 
 class CertifyRequest(PredictRequest):
@@ -86,6 +103,20 @@ class Prediction(BaseModel):
     probabilities: dict[str, float]
     words: int
     read: int
+
+
+class Predictions(BaseModel):
+    """The labels of several texts, in their order."""
+
+    predictions: list[Prediction]
+
+
+class Health(BaseModel):
+    """Whether the server can answer. `identities` tell its models, and their tables, from any others."""
+
+    status: Literal["ok", "degraded"]
+    identities: list[str]
+    missing_workers: int
 
 
 class Piece(BaseModel):

@@ -13,7 +13,7 @@ from sgbt.errors import ServeError
 from sgbt.models import TextClassifier, TwoChannel, load_classifier
 from sgbt.models.note import training_note
 from sgbt.serve.csv_rows import certified_csv
-from sgbt.serve.examine import examined, predicted
+from sgbt.serve.examine import examined, predictions
 from sgbt.serve.live_attack import live_attack
 
 Step = Callable[[dict[str, Any]], None]
@@ -76,12 +76,17 @@ class Desk:
         """All models, in the order of the command line."""
         return [model.describe() for model in self.models.values()]
 
+    def identities(self) -> list[str]:
+        """What tells each model from any other, and its substitution table."""
+        return [f"{each.prepared.model_hash} {each.prepared.table.hash}" for each in self.models.values()]
+
     def answer(self, task: Mapping[str, Any], step: Step) -> Any:
         """Do what the task says; `step` hears what happens on the way."""
-        model, text = self._model(task.get("model")), task["text"]
+        model = self._model(task.get("model"))
+        if task["do"] == "predict":
+            return [json.dumps(each | {"model": model.name}) for each in predictions(model.classifier, task["texts"])]
+        text = task["text"]
         match task["do"]:
-            case "predict":
-                return predicted(model.classifier, text) | {"model": model.name}
             case "certify":
                 label, budget = task.get("label"), task.get("max_substitutions")
                 return examined(model.prepared, text, label=label, max_substitutions=budget) | {"model": model.name}
@@ -93,7 +98,7 @@ class Desk:
             case "csv":
                 return certified_csv(
                     model.prepared, text, text_column=task["text_column"], label_column=task["label_column"],
-                    most=task["most"],
+                    most=task["most"], step=step,
                 )  # fmt: skip
         raise AssertionError(f"no task {task['do']!r}")
 

@@ -38,7 +38,7 @@ def work(runs: Sequence[str], pipe: Connection) -> None:
         except Exception as problem:
             _send(pipe, _told(problem))
             return
-        _send(pipe, {"kind": READY, "models": desk.describe()})
+        _send(pipe, {"kind": READY, "models": desk.describe(), "identities": desk.identities()})
         while True:
             task = json.loads(pipe.recv_bytes())
             if task is not None:  # what is None came too late to stop a task that had ended by itself

@@ -41,7 +41,15 @@ function fields(rows, caption) {
 }
 
 function endpoint(description, path, method, operation) {
-  const named = (schema) => (schema && schema.$ref ? description.components.schemas[schema.$ref.split("/").pop()] : schema);
+  // A schema by its reference; of several to choose from, the fields of all, needed where every one needs them.
+  const named = (schema) => {
+    const choices = schema && (schema.oneOf || schema.anyOf);
+    if (!choices) return schema && schema.$ref ? description.components.schemas[schema.$ref.split("/").pop()] : schema;
+    const parts = choices.map(named);
+    const needed = (name) => parts.every((part) => (part.required || []).includes(name));
+    const fields = Object.assign({}, ...parts.map((part) => part.properties));
+    return { description: parts.map((part) => part.description).join(" Or: "), properties: fields, required: Object.keys(fields).filter(needed) };
+  };
   const properties = (schema) => Object.entries((schema && schema.properties) || {}).map(([name, field]) =>
     [name, (schema.required || []).includes(name), kind(field), field.description || ""]);
   const parameters = (operation.parameters || []).map((each) => [each.name, each.required, kind(each.schema), each.description || ""]);
