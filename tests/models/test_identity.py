@@ -18,8 +18,12 @@ from sgbt.data import Tokenizer
 from sgbt.errors import ModelError
 from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models import (
+    AnyModel,
+    GramBag,
+    LinearBag,
     Naming,
     TextClassifier,
+    TwoChannel,
     identity_of,
     load_classifier,
     save_classifier,
@@ -27,9 +31,20 @@ from sgbt.models import (
 )
 
 
+def model_of(kind: str, **options: Any) -> AnyModel:
+    """A model of any kind that reads the small vocabulary."""
+    if kind == "two-channel":
+        return TwoChannel(small.model_of("cnn"), small.model_of("bilstm"))
+    if kind in ("cnn", "bilstm"):
+        return small.model_of(kind, **options)
+    bag = LinearBag() if kind == "linear" else GramBag()
+    bag.adopt(codes=torch.arange(len(small.VOCABULARY)), keys=torch.arange(3))
+    return bag
+
+
 def steady(kind: str = "cnn", **options: Any) -> TextClassifier:
     """A classifier whose weights are written down by a rule, so that its identity is the same everywhere."""
-    model = small.model_of(kind, **options)
+    model = model_of(kind, **options)
     with torch.no_grad():
         for _, tensor in sorted(model.state_dict().items()):
             tensor.copy_(torch.arange(tensor.numel()).view(tensor.shape) / 64 - 1)
@@ -86,6 +101,9 @@ def test_what_decides_no_answer_is_not_in_the_identity(tmp_path: Path) -> None:
     [
         ("cnn", "id1-39c8c9829a8208f6c40f373ebb98f3bbb710103a9c92b2ccba1efb4b32132323"),
         ("bilstm", "id1-3fc306dcfb24f9e1edb088a71336ee932ba7b1e14774d025351932e329d5768a"),
+        ("linear", "id1-b1a6378af8f7e0130cd08ef110db0b904c399a877d0ac54635101642d06a7277"),
+        ("grams", "id1-c8ada0f7483fe554b41671567f39f857ba5e0c6dd0e0c322bc7af961cd9bbfa4"),
+        ("two-channel", "id1-872cb412834c59d995ff5b50f1621f6d7e5ec4c2f0081befc21dc99f16bb0d87"),
     ],
 )
 def test_the_identity_of_a_known_model_never_changes(kind: str, expected: str) -> None:

@@ -121,7 +121,13 @@ def _check_identity(own: Identity, config: dict[str, Any], folder: Path) -> None
                 where=str(folder),
                 remedy="it was changed after it was saved: copy the whole folder again, or save the changed model anew",
             )
-    _agree("a model that, with its identity in config.json, has the name", config["identity"], own.hash, folder)
+    if config["identity"] != own.hash:
+        raise ModelError(
+            wanted=f"the model with identity {config['identity'][:12]}, as config.json says",
+            got=own.hash[:12],
+            where=str(folder),
+            remedy="copy the whole folder again",
+        )
 
 
 def _read_words(folder: Path, config: dict[str, Any]) -> tuple[Vocabulary, SubstitutionTable | None]:
