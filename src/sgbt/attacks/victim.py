@@ -133,7 +133,7 @@ def _fingerprint(given: object) -> str:
     if not isinstance(given, str) or not given:
         raise AttackError(
             wanted="a fingerprint, a text that tells this callable from others",
-            got=repr(given)[:60],
+            got="none" if given is None else repr(given)[:60],
             where="the callable to attack",
             remedy='say which model it is, with its version, as in fingerprint="reviews 3", to keep rows of it',
         )
