@@ -19,8 +19,10 @@ from tests.evaluate.grids import TINY, rows_of, tiny
 from sgbt.errors import EvaluationError, SgbtError
 from sgbt.evaluate import RunRecord, Store, bench, gather, read_records
 from sgbt.evaluate.schedule import Silent
+from sgbt.evaluate.toy import toy_dataset
 from sgbt.evaluate.unit import Unit
 from sgbt.models import load_classifier, save_classifier
+from sgbt.shares import Share
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -74,6 +76,19 @@ class Started(Silent):
 
     def started(self, unit: Unit) -> None:
         self.titles.append(unit.title)
+
+
+def test_figures_by_class_add_up_to_those_of_all_texts(finished: Path) -> None:
+    for record in read_records(finished):
+        found = record.by_class
+        assert found is not None
+        assert [each.name for each in found.classes] == list(toy_dataset("toy").label_names)
+        for name, shares in (
+            ("clean", [each.recall for each in found.classes]),
+            ("certified", [each.certified for each in found.classes]),
+        ):
+            whole = record.share(name)
+            assert whole == Share(sum(share.count for share in shares), sum(share.total for share in shares))
 
 
 def test_what_is_done_is_not_done_again(finished: Path) -> None:

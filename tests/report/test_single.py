@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.constant import constant
 
 import sgbt
 from sgbt.errors import SgbtError
@@ -59,3 +61,28 @@ def test_rows_of_another_model_make_no_report(run: sgbt.training.Run, tmp_path: 
         for proof in sgbt.certify(run.model, texts, toy_table())
     ]
     assert sgbt.report(run, earlier, []).records[0].model_hash == run.model.identity
+
+
+def test_texts_with_nothing_to_replace_and_one_answer_are_in_the_report(
+    run: sgbt.training.Run,  # type: ignore[name-defined]
+) -> None:
+    texts = [*toy_dataset("toy").test.texts[:30], "zzz", "qqq"]
+    labels = [*toy_dataset("toy").test.labels[:30].tolist(), 0, 0]
+    always = replace(run, model=constant(run.model, 0))
+    proofs = sgbt.certify(always.model, texts, toy_table(), labels=labels)
+    vacuous = sum(proof.verdict == "nothing-to-replace" for proof in proofs)
+    assert vacuous >= 2
+    attacks = sgbt.attack(always.model, toy_dataset("toy").test[:30], toy_table(), method="greedy")
+    name = run.model.label_names[0]
+    for made, count in ((sgbt.report(always, proofs, []), 32), (sgbt.report(always, [], attacks), 30)):
+        for suffix in (".html", ".md"):
+            page = html.unescape(made.text(suffix))
+            assert f"the model answers {name!r} for all {count} texts" in page
+            assert "Class by class" in page
+        shown = f"{vacuous} more have nothing to replace" in made.text(".md")
+        assert shown == (count == 32)
+    rows = [row for row in sgbt.report(always, proofs, []).text(".csv").splitlines() if ",vacuous," in row]
+    assert len(rows) == 1
+    assert f",{vacuous},32," in rows[0]
+    other = sgbt.report(run, sgbt.certify(run.model, toy_dataset("toy").test[:30], toy_table()), [])
+    assert "Warning" not in other.text(".md")

@@ -96,7 +96,7 @@ def attack_(
                 workers=workers,
                 **changes,
             )
-    show_summary(results, console)
+    show_summary(results, classifier.label_names, console)
     show_examples(results, examples, classifier, console)
     if csv:
         write_textattack_csv(results, csv)

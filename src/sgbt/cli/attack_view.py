@@ -14,6 +14,8 @@ from rich.text import Text
 
 from sgbt.attacks import AttackResult, Share, summarise
 from sgbt.attacks.result import FAILED, SUCCESS
+from sgbt.attacks.summary import by_class
+from sgbt.cli.class_view import show_classes
 from sgbt.cli.progress import counting
 from sgbt.models import TextClassifier
 
@@ -45,8 +47,8 @@ class AttackView:
         self._bars.update(self._task, advance=1, robust=f"{self._held / self._seen:.1%}")
 
 
-def show_summary(results: Sequence[AttackResult], console: Console) -> None:
-    """Every method's figures, with both denominators and 95 % intervals."""
+def show_summary(results: Sequence[AttackResult], names: Sequence[str], console: Console) -> None:
+    """Every method's figures, with both denominators and 95 % intervals, and what the model does with each class."""
     if not results:
         console.print("no texts to attack")
         return
@@ -73,6 +75,7 @@ def show_summary(results: Sequence[AttackResult], console: Console) -> None:
         console.print(
             f"robust against all {len(methods)}, of all texts: {Share(len(held), len(texts))}", soft_wrap=True
         )
+    show_classes(by_class(results, names), console)
 
 
 def _shown(share: Share) -> str:

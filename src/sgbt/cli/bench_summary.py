@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from sgbt.cli.class_view import show_warning
 from sgbt.evaluate import Outcome
 from sgbt.evaluate.estimate import Estimate
 
@@ -16,6 +17,9 @@ def show_outcome(outcome: Outcome, out: Path, console: Console) -> None:
     """What was done, what failed, and where the records are."""
     for title, error in outcome.failed.items():
         console.print(f"failed: {title}: {error}", soft_wrap=True)
+    for record in outcome.records:
+        if record.by_class:
+            show_warning(record.by_class, console, f"{record.name}: ")
     done = len(outcome.units) - len(outcome.failed)
     console.print(f"{done:,} of {len(outcome.units):,} units done, {len(outcome.failed):,} failed", soft_wrap=True)
     console.print(f"{len(outcome.records):,} run records in {out / 'records.jsonl'}", soft_wrap=True)

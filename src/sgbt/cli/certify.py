@@ -52,8 +52,9 @@ def certify_(
     import torch
 
     from sgbt.certify.robust import robust_by_oracle
-    from sgbt.certify.summary import Summary
+    from sgbt.certify.summary import Summary, by_class
     from sgbt.cli import certify_parts as parts
+    from sgbt.cli.class_view import show_classes
     from sgbt.data import Split
     from sgbt.models import load_classifier
 
@@ -74,5 +75,6 @@ def certify_(
         console.print(f"at most {max_substitutions} words replaced at once", soft_wrap=True)
     robust = robust_by_oracle(classifier, chosen.texts, certificates, table, most=oracle) if oracle else None
     parts.show(Summary.of(certificates), robust, oracle, console)
+    show_classes(by_class(certificates, classifier.label_names), console)
     if out:
         console.print(f"rows in {out}", soft_wrap=True)

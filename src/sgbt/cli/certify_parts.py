@@ -96,10 +96,15 @@ def show(summary: Summary, robust: Robust | None, most: int, console: Console) -
         ("clean, of all texts", summary.clean),
         ("certified, of all texts", summary.certified),
         ("certified, of correct texts", summary.certified_of_correct),
+        ("not proven, of all texts", summary.abstained),
     ]
+    if summary.vacuous.count:
+        lines.append(("right with nothing to replace, of all texts", summary.vacuous))
     if robust is not None:
         lines.append((f"robust by oracle, of texts with at most {most:,} variants", robust.share))
         lines.append(("certified, of the same texts", robust.certified))
+        if robust.vacuous.count:
+            lines.append(("right with nothing to replace, of the same texts", robust.vacuous))
     for name, share in lines:
         low, high = share.interval
         value = f"{100 * share.value:.2f} %" if share.total else "-"

@@ -16,7 +16,9 @@ from rich.text import Text
 
 from sgbt.attacks.result import FAILED, SUCCESS
 from sgbt.certify import Certificate
+from sgbt.certify.summary import Summary, by_class
 from sgbt.cli.attack_view import show_examples
+from sgbt.cli.class_view import show_warning
 from sgbt.cli.demo_stages import Data, Measured
 from sgbt.lexicon import combinations
 from sgbt.report import Report, report_of_records, report_of_run
@@ -35,6 +37,10 @@ def show(results: Sequence[Measured], data: Data, out: Path, page: Path, console
         "Certified: right, and proven that no combination of substitutes changes it. In brackets: 95 % intervals.",
         soft_wrap=True,
     )
+    for each in results:
+        if vacuous := Summary.of(each.proofs).vacuous.count:
+            console.print(f"{each.name}: {vacuous:,} more are right and have no word to replace.", soft_wrap=True)
+        show_warning(by_class(each.proofs, data.dataset.label_names), console, f"{each.name}: ")
     console.print()
     fooled = min(len({result.index for result in normal.attacks if result.status == SUCCESS}), SHOWN)
     console.print(f"[bold]{_reviews(fooled)} on which the normal model was fooled[/bold]", markup=True)

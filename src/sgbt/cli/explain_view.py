@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sgbt.certify import Explanation, Verdict
+from sgbt.certify import Certificate, Explanation, Verdict
 from sgbt.errors import DataError
 from sgbt.models import TextClassifier
 
@@ -16,8 +16,12 @@ SHOWN = 10
 def show(told: Explanation, classifier: TextClassifier, console: Console) -> None:
     """All of it."""
     console.print(_marked(told), soft_wrap=True)
-    _verdict(told, classifier, console)
-    _weakest(told, console)
+    if told.certificate.verdict is Verdict.VACUOUS:
+        _vacuous(told, classifier, console)
+    else:
+        _verdict(told, classifier, console)
+        _weakest(told, console)
+    _read(told.certificate, console)
 
 
 def number_of(classifier: TextClassifier, label: str | None) -> int | None:
@@ -64,8 +68,27 @@ def _verdict(told: Explanation, classifier: TextClassifier, console: Console) ->
             f"radius: safe with up to {proof.radius} of its {proof.replaceable} replaceable words replaced",
             soft_wrap=True,
         )
+
+
+def _vacuous(told: Explanation, classifier: TextClassifier, console: Console) -> None:
+    """Nothing was proven: say why, and the margin of the one version that there is."""
+    proof, names = told.certificate, classifier.label_names
+    why = "no word may be replaced" if proof.replaceable else "none of its words has a substitute"
+    console.print(f"{names[proof.label]}: nothing to replace; {why}, so nothing was to be proven", soft_wrap=True)
+    console.print(f"margin over {names[told.rival]}: {told.clean:.4g} as it stands", soft_wrap=True)
+
+
+def _read(proof: Certificate, console: Console) -> None:
+    """How much of the text the model knows at all."""
     if proof.truncated:
         console.print(f"only the first {proof.read:,} of {proof.words:,} words are read", soft_wrap=True)
+    if not proof.read:
+        console.print("the text has no words", soft_wrap=True)
+    elif proof.unknown:
+        alone = (
+            "; the model knows none of them, and gives any such text this label" if proof.unknown == proof.read else ""
+        )
+        console.print(f"{proof.unknown:,} of {proof.read:,} words unknown{alone}", soft_wrap=True)
 
 
 def _weakest(told: Explanation, console: Console) -> None:

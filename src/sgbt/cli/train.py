@@ -66,6 +66,7 @@ def train_(
     import torch
 
     from sgbt.cli import train_parts as parts
+    from sgbt.cli.class_view import show_classes
     from sgbt.cli.training_view import TrainingView
     from sgbt.models import MODELS, Bag, LinearBag
     from sgbt.training import preset_for, preset_named, train
@@ -129,7 +130,9 @@ def train_(
         )
     if speaks():
         reading.keep(out, whole)
-    console.print(parts.chosen_epoch(run.dev), soft_wrap=True)
+        parts.show_dev(run, dataset.dev, console)
     if test and speaks():
-        console.print(parts.measured(run.model, dataset.test, out, aim, settings, seed), soft_wrap=True)
+        found = parts.answers(run.model, dataset.test)
+        console.print(parts.measured(found, dataset.test, out, aim, settings, seed), soft_wrap=True)
+        show_classes(found, console)
     console.print(f"saved in {out}", soft_wrap=True)

@@ -7,10 +7,11 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 from rich.console import Console
 
+from sgbt.by_class import ByClass
+from sgbt.cli.class_view import show_classes
 from sgbt.cli.reading import Reading
 from sgbt.cli.training_view import TrainingView
 from sgbt.data import Split, TextDataset
@@ -20,7 +21,7 @@ from sgbt.evaluate.rebuild import Published
 from sgbt.files import atomic_write
 from sgbt.lexicon import EmbeddingStart
 from sgbt.models import MODELS, Bag, TextClassifier
-from sgbt.training import OBJECTIVES, Objective, TrainingConfig
+from sgbt.training import OBJECTIVES, Objective, Run, TrainingConfig
 from sgbt.training.config import chosen, with_options
 
 
@@ -86,20 +87,31 @@ def rebuilt(name: str, out: Path, console: Console, *, data_home: Path | None) -
         whole = published.materials.dataset(replace(source, split=TEST))  # as other commands will read it
         read = Reading(source.source, source.text, source.label)
         (replace(read, dev=0.0) if source.dev == 0 else read).keep(out, whole)
-    console.print(chosen_epoch(run.dev), soft_wrap=True)
+    show_dev(run, published.materials.dataset(replace(source, split=TEST)).dev, console)
     console.print(f"saved in {out}", soft_wrap=True)
 
 
-def measured(
-    model: TextClassifier, test: Split, out: Path, objective: Objective, settings: TrainingConfig, seed: int
-) -> str:
+def answers(model: TextClassifier, split: Split) -> ByClass:
+    """What a model answers for the texts of a split, by class."""
+    predicted = model.predict(split.texts).probabilities.argmax(axis=1)
+    return ByClass.of(model.label_names, zip(split.labels.tolist(), predicted.tolist(), strict=True))
+
+
+def show_dev(run: Run, dev: Split, console: Console) -> None:
+    """Which epoch is kept, and what the model does with each class of dev."""
+    console.print(chosen_epoch(run.dev), soft_wrap=True)
+    if len(dev):
+        show_classes(answers(run.model, dev), console)
+
+
+def measured(found: ByClass, test: Split, out: Path, objective: Objective, settings: TrainingConfig, seed: int) -> str:
     """Accuracy on test, written into the run's folder with what led to it, and told in one line."""
-    predicted = model.predict(test.texts).probabilities.argmax(axis=1)
-    right = int(np.sum(predicted == test.labels))
+    right = sum(each.recall.count for each in found.classes)
     row: dict[str, Any] = {
         "clean_accuracy": right / max(len(test), 1),
         "clean_right": right,
         "clean_total": len(test),
+        "by_class": found.to_json(),
         "seed": seed,
     }
     row |= {"objective": objective.name, "options": asdict(objective), "config": asdict(settings)}

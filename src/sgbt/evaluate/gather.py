@@ -10,9 +10,10 @@ from typing import Any
 from sgbt.attacks import AttackResult
 from sgbt.attacks import read_rows as read_attacks
 from sgbt.attacks.result import FAILED
+from sgbt.by_class import ByClass
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify import read_rows as read_certificates
-from sgbt.documents import json_object, read_bounded
+from sgbt.documents import json_object, read_bounded, read_json_object
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.means import Mean
 from sgbt.evaluate.metrics import (
@@ -29,6 +30,7 @@ from sgbt.evaluate.plan import Plan, PlannedRun
 from sgbt.evaluate.record import RunRecord, read_records, write_records
 from sgbt.evaluate.store import MODEL, RECORDS, ROWS, TIMES, Store, read_times
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN
+from sgbt.models.folder import CONFIG
 from sgbt.shares import Share
 from sgbt.training.log import read_log
 
@@ -59,7 +61,8 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
     outcomes: dict[str, Any] = {}
     if PREDICT in done:
         _about(model_hash, [(store.result(done[PREDICT]) or {}).get("model_hash", "")], store, done[PREDICT])
-        right = [row["label"] == row["predicted"] for row in _json_lines(store.place(done[PREDICT]) / ROWS)]
+        answers = [(row["label"], row["predicted"]) for row in _json_lines(store.place(done[PREDICT]) / ROWS)]
+        right = [label == predicted for label, predicted in answers]
         metrics |= share_figures("clean", Share(sum(right), len(right)))
         outcomes["clean"] = packed(right)
     certificates: list[Certificate] = []
@@ -69,6 +72,9 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
         metrics |= certified_figures(certificates)
         outcomes["certified"] = packed([row.certified for row in certificates])
         outcomes |= {within(budget): packed(held_within(certificates, budget)) for budget in PAIRED_BUDGETS}
+    if PREDICT in done:
+        proven = [(row.label, row.certified) for row in certificates] if CERTIFY in done else None
+        metrics["by_class"] = ByClass.of(label_names_of(store, done[TRAIN]), answers, proven=proven).to_json()
     attacked: list[AttackResult] = []
     for role, key in done.items():
         kind, _, method = role.partition(" ")
@@ -105,6 +111,15 @@ def attacks_of(store: Store, key: str) -> list[AttackResult]:
     sample = (store.result(key) or {}).get("sample")
     _whole(rows, store, key)
     return rows if sample is None else [replace(row, index=sample[row.index]) for row in rows]
+
+
+def label_names_of(store: Store, key: str) -> list[str]:
+    """The names of the classes of a finished training's model."""
+    wanted, path = "a config.json that sgbt wrote", store.place(key) / MODEL / CONFIG
+    names = read_json_object(path, kind=EvaluationError, wanted=wanted, finite=False).get("label_names")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise EvaluationError(wanted=f"{wanted}, with label_names", got="something else", where=str(path))
+    return names
 
 
 def curve_of(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

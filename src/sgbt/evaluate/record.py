@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sgbt.by_class import ByClass
 from sgbt.documents import json_object, read_bounded
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.grid import DEV
@@ -27,10 +28,10 @@ class RunRecord:
     `label` names the method within its grid: the objective, or a variant of it. `substitutions` has the `name` and
     `hash` of the table that attacks and certificates worked with. `metrics` has the figures of
     `sgbt.evaluate.metrics`: `clean_accuracy`, `certified_accuracy` and, under `attacks`, each method's
-    `robust_accuracy`, `aua` and `success_rate`, all with their counts and intervals; what is not measured yet is
-    absent. `outcomes` says text by text who held, so that two methods can be compared in pairs. `units` are the keys
-    of the work that the figures come from. `model_hash` is the identity of the trained model; records of earlier
-    versions have none.
+    `robust_accuracy`, `aua` and `success_rate`, all with their counts and intervals, and `by_class`; what is not
+    measured yet is absent. `outcomes` says text by text what stayed right, so that two methods can be compared in
+    pairs. `units` are the keys of the work that the figures come from. `model_hash` is the
+    identity of the trained model; records of earlier versions have none.
     """
 
     grid: str
@@ -72,6 +73,12 @@ class RunRecord:
         """The figures of every attack, by its name."""
         found: Mapping[str, Mapping[str, Any]] = self.metrics.get("attacks", {})
         return found
+
+    @property
+    def by_class(self) -> ByClass | None:
+        """What the model does with each class, if that was measured."""
+        found = self.metrics.get("by_class")
+        return None if found is None else ByClass.from_json(found)
 
     def share(self, name: str, attack: str | None = None) -> Share | None:
         """A metric as a share (`clean`, `certified`; `robust`, `aua`, `success` of an attack), if it was measured."""

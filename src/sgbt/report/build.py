@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgbt.documents import read_json_object
 from sgbt.errors import EvaluationError
 from sgbt.evaluate import RunRecord, Store, gather, read_records
-from sgbt.evaluate.gather import attacks_of
+from sgbt.evaluate.gather import attacks_of, label_names_of
 from sgbt.evaluate.plan import Plan
-from sgbt.evaluate.store import MODEL
 from sgbt.files import atomic_write
-from sgbt.models.folder import CONFIG
 from sgbt.report import drawn, sections
+from sgbt.report.class_section import classes
 from sgbt.report.csv_rows import to_csv
 from sgbt.report.document import Document, Example, Section
 from sgbt.report.examples import examples_of
@@ -93,6 +91,7 @@ def report_of_records(
             "Those with the fewest changes: the word that was there, and the one that an attack put in its place.",
             examples=tuple(examples),
         ),
+        classes(methods),
         sections.weakest(methods),
         sections.attack_details(methods),
         sections.costs(methods),
@@ -129,15 +128,5 @@ def _examples(records: Sequence[RunRecord], store: Store) -> list[Example]:
             for result in attacks_of(store, key)
         ]
         if results:
-            found += examples_of(
-                results, record.name, _label_names(store.place(record.units["train"]) / MODEL / CONFIG)
-            )
+            found += examples_of(results, record.name, label_names_of(store, record.units["train"]))
     return found
-
-
-def _label_names(path: Path) -> list[str]:
-    wanted = "a config.json that sgbt wrote"
-    names = read_json_object(path, kind=EvaluationError, wanted=wanted, finite=False).get("label_names")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise EvaluationError(wanted=f"{wanted}, with label_names", got="something else", where=str(path))
-    return names

@@ -28,7 +28,7 @@ def to_csv(records: Sequence[RunRecord]) -> str:
 
 
 def _figures(record: RunRecord) -> Iterator[tuple[object, ...]]:
-    for name in ("clean", "certified"):
+    for name in ("clean", "certified", "vacuous"):
         yield from _share(record, name, None)
     for attack in sorted(record.attacks):
         for name in ATTACK_SHARES:

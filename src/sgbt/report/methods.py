@@ -48,7 +48,17 @@ class MethodRuns:
 
     def figure(self, name: str, attack: str | None = None) -> Figure:
         """A metric in percent: of one seed with its 95 % interval, of several with their standard deviation."""
-        return share_figure(self.shares(name, attack))
+        found = share_figure(self.shares(name, attack))
+        vacuous = [share.count for share in self.shares("vacuous")] if name == "certified" else []
+        if not any(vacuous):
+            return found
+        return Figure(found.text, f"{found.note}; {' + '.join(map(str, vacuous))} more have nothing to replace")
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is to be said of runs that have one answer for everything."""
+        found = ((record, record.by_class) for record in self.records)
+        return [f"{record.name}: {each.warning}" for record, each in found if each and each.warning]
 
     def mean(self, pick: Callable[[RunRecord], Any], form: str = "{:,.4g}") -> Figure:
         """Some other number of every seed, and its mean."""

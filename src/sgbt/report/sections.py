@@ -38,7 +38,8 @@ def results(methods: Sequence[MethodRuns]) -> Section:
         ]
         title = f"{dataset}, {model}, substitutions {substitutions}"
         tables.append(Table(title, tuple(columns), tuple(rows), commands=_commands(group)))
-    return Section("Accuracy, robustness, proofs", RESULTS_NOTE, tuple(tables))
+    warnings = (f" Warning: {told}." for method in methods for told in method.warnings)
+    return Section("Accuracy, robustness, proofs", RESULTS_NOTE + "".join(warnings), tuple(tables))
 
 
 def beside_the_paper(methods: Sequence[MethodRuns]) -> Section:

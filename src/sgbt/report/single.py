@@ -7,8 +7,10 @@ from typing import Any
 
 from sgbt.attacks import AttackResult
 from sgbt.attacks.result import FAILED
+from sgbt.attacks.summary import by_class as answers_by_class
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify.certificate import Verdict
+from sgbt.certify.summary import by_class as proofs_by_class
 from sgbt.errors import EvaluationError
 from sgbt.evaluate import AttackFigures, RunRecord, certified_figures
 from sgbt.evaluate.gather import curve_of
@@ -33,6 +35,7 @@ def report_of_run(run: Run, proofs: Sequence[Certificate], attacks: Sequence[Att
     if proofs:
         right = [row.verdict is not Verdict.MISCLASSIFIED for row in proofs]
         metrics |= certified_figures(proofs) | share_figures("clean", Share(sum(right), len(right)))
+        metrics["by_class"] = proofs_by_class(proofs, run.model.label_names).to_json()
         outcomes["certified"] = packed([row.certified for row in proofs])
     for method in dict.fromkeys(result.method for result in attacks):
         results = [result for result in attacks if result.method == method]
@@ -40,6 +43,7 @@ def report_of_run(run: Run, proofs: Sequence[Certificate], attacks: Sequence[Att
         figures = AttackFigures.of(results)
         if not proofs:
             metrics |= share_figures("clean", Share(figures.aua.total, figures.robust.total))
+            metrics["by_class"] = answers_by_class(results, run.model.label_names).to_json()
         metrics.setdefault("attacks", {})[method] = figures.to_json()
         outcomes[method] = packed([result.status == FAILED for result in results])
     about, table = run.about, run.model.table
