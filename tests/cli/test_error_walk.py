@@ -119,7 +119,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     # serve
     "serve: no such run": (["serve", "runs/no", "--port", "0"], "a trained model, got nothing there in runs/no"),
     "serve: an unfinished run": (["serve", "half", "--port", "0"], "wanted the file config.json"),
-    "serve: for everybody, without a token": (["serve", "run", "--host", "0.0.0.0"], "--token"),
+    "serve: for everybody, without a token": (["serve", "run", "--host", "0.0.0.0"], "SGBT_TOKEN"),
     "serve: a port that is none": (["serve", "run", "--port", "99999"], "--port"),
     "serve: a host that is none": (["serve", "run", "--host", "no.such.host", "--token", "x" * 40], "no.such.host"),
     # bench, report

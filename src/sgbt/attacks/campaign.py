@@ -28,6 +28,7 @@ from sgbt.data.tokenizer import Tokens
 from sgbt.errors import AttackError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import TextClassifier
+from sgbt.seeds import check_seed
 
 Listener = Callable[[AttackResult], None]
 TOGETHER = 32
@@ -83,6 +84,7 @@ def attack(
     victim = victim_of(model, fingerprint=fingerprint)
     used.require_read_by(victim.tokenizer)
     names = ("", "") if out is None else (victim.fingerprint, used.hash)
+    check_seed(seed, AttackError)
     settings = Settings(*names, name, repr(chosen), seed, max_queries)
     campaign = Campaign(victim, words, labels, used, chosen, name, seed, max_queries, together)
     results: dict[int, AttackResult] = {}

@@ -11,6 +11,7 @@ from sgbt.errors import ModelError
 from sgbt.files import atomic_folder
 from sgbt.models import TextClassifier, load_classifier
 from sgbt.models.folder import CONFIG, TABLE, VOCABULARY, WEIGHTS
+from sgbt.visible import visible
 
 CARD = "README.md"
 FILES = (CONFIG, WEIGHTS, VOCABULARY, TABLE)
@@ -42,7 +43,7 @@ def export(
         for name in FILES:
             if (run / name).is_file():
                 shutil.copyfile(run / name, folder / name)
-        (folder / CARD).write_text(card, encoding="utf-8")
+        (folder / CARD).write_text(visible(card), encoding="utf-8")
     return out
 
 

@@ -29,8 +29,8 @@ def attack_(
     split: Annotated[str, typer.Option(help="train, dev or test; all takes every row of a file.")] = "test",
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Attack the first texts only.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, max=opt.LARGEST, help="Attack the first texts only.")] = 1000,
+    seed: opt.Seed = 0,
     substitutions: Annotated[
         str,
         typer.Option(
@@ -42,12 +42,14 @@ def attack_(
     max_changed: Annotated[
         float | None, typer.Option(help="Greatest share of words to change (otherwise as published).")
     ] = None,
-    max_queries: Annotated[int | None, typer.Option(min=1, help="Greatest number of queries per text.")] = None,
+    max_queries: Annotated[
+        int | None, typer.Option(min=1, max=opt.LARGEST, help="Greatest number of queries per text.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File of JSON lines for the rows; the same command resumes.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the results with TextAttack's CSV columns.")] = None,
-    examples: Annotated[int, typer.Option(min=0, help="How many broken texts to show.")] = 3,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that share the texts.")] = 1,
-    threads: Annotated[int | None, typer.Option(min=1, help="Processor threads to use.")] = None,
+    examples: Annotated[int, typer.Option(min=0, max=opt.LARGEST, help="How many broken texts to show.")] = 3,
+    workers: Annotated[int, typer.Option(min=1, max=opt.MOST_AT_ONCE, help="Processes that share the texts.")] = 1,
+    threads: opt.Threads = None,
     drop_empty: opt.DropEmpty = False,
     encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,

@@ -32,7 +32,11 @@ def bench_(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes at once; otherwise one for each core for which there is memory."),
+        typer.Option(
+            min=1,
+            max=opt.MOST_AT_ONCE,
+            help="Processes at once; otherwise one for each core for which there is memory.",
+        ),
     ] = None,
     data_home: opt.DataHome = None,
 ) -> None:

@@ -20,7 +20,9 @@ Tiers = Annotated[
     str,
     typer.Option(help=f"Tiers to try, separated by commas, of {', '.join(names.TIERS)}; all, or those not too dear."),
 ]
-Budget = Annotated[int | None, typer.Option(help="At most this many words replaced at once; otherwise any number.")]
+Budget = Annotated[
+    int | None, typer.Option(max=opt.LARGEST, help="At most this many words replaced at once; otherwise any number.")
+]
 Table_ = Annotated[
     str, typer.Option(help="Who may replace whom: model (what it was trained for), or as in sgbt train.")
 ]
@@ -32,18 +34,18 @@ def certify_(
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,
     split: Annotated[str, typer.Option(help="Which texts: train, dev or test.")] = "test",
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many texts.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, max=opt.LARGEST, help="Only the first so many texts.")] = None,
     tiers: Tiers = "default",
     max_substitutions: Budget = None,
     substitutions: Table_ = "model",
     vectors: opt.Vectors = "glove",
     oracle: Annotated[
-        int, typer.Option(min=0, help="Enumerate texts with at most so many variants; 0 for none.")
+        int, typer.Option(min=0, max=opt.LARGEST, help="Enumerate texts with at most so many variants; 0 for none.")
     ] = ORACLE_LIMIT,
     out: Annotated[
         Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Processor threads to use.")] = None,
+    threads: opt.Threads = None,
     drop_empty: opt.DropEmpty = False,
     encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,

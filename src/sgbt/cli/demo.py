@@ -13,14 +13,16 @@ from sgbt.cli.screen import Screen
 from sgbt.resources import get
 
 console = Screen()
+MOST = 25_000
+"""Reviews of either set."""
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for everything that is made; the same command goes on there.")] = (
         Path("runs/demo")
     ),
-    reviews: Annotated[int, typer.Option(help="Reviews of the training set to train on.", min=100)] = 10_000,
-    limit: Annotated[int, typer.Option(help="Reviews of the test set to certify and attack.", min=10)] = 200,
+    reviews: Annotated[int, typer.Option(help="Reviews of the training set to train on.", min=100, max=MOST)] = 10_000,
+    limit: Annotated[int, typer.Option(help="Reviews of the test set to certify and attack.", min=10, max=MOST)] = 200,
     substitutions: opt.Substitutions = "auto",
     data_home: opt.DataHome = None,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgbt.cli.reading import Reading
+from sgbt.seeds import LARGEST_SEED
 
 if TYPE_CHECKING:  # imported where they are used: `sgbt data list` needs no torch
     from sgbt.data import TextDataset
@@ -18,6 +20,14 @@ if TYPE_CHECKING:  # imported where they are used: `sgbt data list` needs no tor
 READING = "Reading the data"
 """The panel of the help that these options stand in, behind those of the verb itself."""
 
+MOST_AT_ONCE = max(64, 4 * (os.cpu_count() or 1))
+"""Threads or processes: more than a few for each core only wait for each other."""
+MOST_EPOCHS = 1_000_000
+LARGEST = LARGEST_SEED
+"""What a whole number of the machine holds: seeds, and counts of texts, words and questions."""
+
+Threads = Annotated[int | None, typer.Option(min=1, max=MOST_AT_ONCE, help="Processor threads to use.")]
+Seed = Annotated[int, typer.Option(min=0, max=LARGEST, help="Seed of everything random.")]
 DataHome = Annotated[
     Path | None,
     typer.Option(

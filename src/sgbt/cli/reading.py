@@ -89,7 +89,7 @@ def _kept(run: Path) -> tuple[Reading, str]:
 
     wanted, remedy = f"a {FILE} that sgbt train wrote", "pass --data"
     if (run / FILE).is_file():
-        stored = read_json_object(run / FILE, kind=DataError, wanted=wanted, remedy=remedy)
+        stored = read_json_object(run / FILE, kind=DataError, wanted=wanted, remedy=remedy, pairs=False)
         refuse_odd_fields(Reading, stored, kind=DataError, where=str(run / FILE))
         try:
             known = str(stored.pop("hash"))

@@ -14,6 +14,9 @@ from rich.segment import Segment
 from sgbt.errors import SgbtWarning
 from sgbt.visible import visible
 
+LONGEST = 4000
+"""Characters of a sentence: what a person typed, or a file has, may be longer than anybody reads."""
+
 
 class Screen(Console):
     """A console that makes neither colours nor pictures of text unless asked to, and writes control characters out.
@@ -32,7 +35,9 @@ class Screen(Console):
 
 def say(sentence: str) -> None:
     """One line on standard error: what a person typed may contain anything."""
-    print(f"sgbt: {' '.join(visible(sentence).splitlines())}", file=sys.stderr, flush=True)
+    line = " ".join(visible(sentence).splitlines())
+    shown = line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
+    print(f"sgbt: {shown}", file=sys.stderr, flush=True)
 
 
 def prepare_streams() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sgbt.cli import options as opt
 from sgbt.cli.screen import Screen
 from sgbt.errors import ServeError
 
@@ -37,9 +38,16 @@ def serve_(
         ),
     ] = None,
     workers: Annotated[
-        int, typer.Option(help="Processes for single texts; each loads the models, and so does one for files.")
+        int,
+        typer.Option(
+            min=1,
+            max=opt.MOST_AT_ONCE,
+            help="Processes for single texts; each loads the models, and so does one for files.",
+        ),
     ] = 2,
-    per_minute: Annotated[int, typer.Option(help="Requests that one client may make in a minute.")] = 240,
+    per_minute: Annotated[
+        int, typer.Option(min=1, max=opt.LARGEST, help="Requests that one client may make in a minute.")
+    ] = 240,
 ) -> None:
     """Open a page on which texts are examined, attacked and compared, and files are certified."""
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:

@@ -35,8 +35,8 @@ def train_(
     objective: Annotated[str, typer.Option(help=f"One of {', '.join(names.OBJECTIVES)}.")] = "sgbt",
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="At most this many epochs.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    epochs: Annotated[int | None, typer.Option(min=1, max=opt.MOST_EPOCHS, help="At most this many epochs.")] = None,
+    seed: opt.Seed = 0,
     beta: Annotated[float | None, typer.Option(help="Weight of the growth penalty L_GBM.")] = None,
     gamma: Annotated[float | None, typer.Option(help="Weight of the curvature penalty L_SGBT.")] = None,
     preset: Annotated[
@@ -47,9 +47,9 @@ def train_(
     ] = None,
     substitutions: opt.Substitutions = "auto",
     vectors: opt.Vectors = "glove",
-    limit: Annotated[int | None, typer.Option(min=1, help="Train on this many texts only.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, max=opt.LARGEST, help="Train on this many texts only.")] = None,
     test: Annotated[bool, typer.Option("--test", help="At the end, measure accuracy on the test split, once.")] = False,
-    threads: Annotated[int | None, typer.Option(min=1, help="Processor threads to use.")] = None,
+    threads: opt.Threads = None,
     device: Annotated[
         str, typer.Option(help=f"One of {', '.join(names.DEVICES)}; auto is a GPU where there is one.")
     ] = "auto",

@@ -15,6 +15,7 @@ from sgbt.data.yahoo import LABELS as YAHOO_LABELS
 from sgbt.data.yahoo import read_yahoo
 from sgbt.errors import DataError, did_you_mean
 from sgbt.resources import Progress, get
+from sgbt.seeds import check_seed
 
 NAMES = ("imdb", "yahoo_answers")
 ALIASES = {"yahoo": "yahoo_answers"}
@@ -44,6 +45,7 @@ def load_dataset(
     keeps its order.
     `drop_shared` removes from train the texts that test has as well.
     """
+    check_seed(seed, DataError)
     for name, fraction in (("dev", dev), ("test", test)):
         if isinstance(fraction, float | int) and not 0 <= fraction < 1:
             raise DataError(wanted=f"a {name} share from 0 to below 1", got=str(fraction))

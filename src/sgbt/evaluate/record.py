@@ -13,6 +13,7 @@ from sgbt.documents import json_object, read_bounded
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.grid import DEV
 from sgbt.evaluate.outcomes import unpacked
+from sgbt.evaluate.record_check import check_figures
 from sgbt.evaluate.significance import Held
 from sgbt.fields import refuse_odd_fields
 from sgbt.files import atomic_write
@@ -108,6 +109,7 @@ class RunRecord:
                     wanted=f"run records of format {FORMAT}", got=str(row["format"]), where=where, remedy="upgrade sgbt"
                 )
             refuse_odd_fields(RunRecord, row, kind=EvaluationError, where=where)
+            check_figures(row, where)
             record = RunRecord(**row | {"curve": tuple(row["curve"]), "weakest": tuple(row["weakest"])})
             record.name, record.method, dict(record.metrics)  # what has the wrong shape shows itself now
         except (ValueError, KeyError, TypeError, AttributeError) as problem:

@@ -109,8 +109,8 @@ class Objective:
 
 def check_range(name: str, value: float, least: float, greatest: float = math.inf) -> None:
     """Refuse an option outside its range, by name."""
-    if not least <= value <= greatest:  # refuses NaN as well
-        wanted = f"at least {least:g}" if greatest == math.inf else f"from {least:g} to {greatest:g}"
+    if not least <= value <= greatest or value == math.inf:  # refuses NaN as well
+        wanted = f"at least {least:g} and finite" if greatest == math.inf else f"from {least:g} to {greatest:g}"
         raise TrainingError(wanted=f"{name} {wanted}", got=str(value), where="the objective")
 
 

@@ -17,12 +17,13 @@ from sgbt.models.blueprint import blueprint
 from sgbt.training.config import TrainingConfig
 from sgbt.training.objective import Corpus, Objective
 from sgbt.training.steps import Examples
+from sgbt.visible import visible
 
 
 def note_of(dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig) -> dict[str, Any]:
     """What a folder says of how its model was trained."""
     return {
-        "dataset": dataset.name,
+        "dataset": visible(dataset.name),
         "dataset_hash": dataset.hash,
         "objective": objective.name,
         "objective_options": asdict(objective),

@@ -26,6 +26,7 @@ from sgbt.models import (
     TwoChannel,
     save_classifier,
 )
+from sgbt.seeds import check_seed
 from sgbt.training.beginning import adopt_vocabulary, copied, examples_of, redraw
 from sgbt.training.beside import Beside, beside_words
 from sgbt.training.certified import Certified
@@ -136,8 +137,7 @@ def _check(
             check_begins(model)
         if objective.ties:
             check_ties(model)
-    if seed < 0:
-        raise TrainingError(wanted="a seed of at least 0", got=str(seed))
+    check_seed(seed, TrainingError)
     if model.config.classes != dataset.classes:
         raise TrainingError(
             wanted=f"a model with {dataset.classes} classes", got=str(model.config.classes), where=dataset.name
