@@ -7,6 +7,7 @@ what came instead, where, and what to do. The command line prints it and leaves 
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable
 
 from sgbt.visible import visible
@@ -86,3 +87,10 @@ class ServeError(SgbtError):
 
 class SgbtWarning(UserWarning):
     """Something a person should know, although the work goes on."""
+
+
+class NotVerifiedWarning(SgbtWarning):
+    """What is used has no fingerprint that its content could be compared with. It is said each time, not once."""
+
+
+warnings.filterwarnings("always", category=NotVerifiedWarning, append=True)  # behind whatever a person has chosen

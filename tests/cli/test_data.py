@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from sgbt.cli.app import app
 from sgbt.cli.progress import ProgressBars
-from sgbt.errors import ResourceError
+from sgbt.errors import NotVerifiedWarning, ResourceError
 from sgbt.files import user_cache
 from sgbt.resources import CATALOGUE, UnavailableError
 from sgbt.resources.sources import Source
@@ -99,7 +99,10 @@ class TestVerify:
     def test_no_checksum_to_compare_with(self, offer: Offer) -> None:
         offer(known=False)
         path = put(user_cache() / "data")
-        assert run("data", "verify") == f"thing: present (no published checksum to compare with): {path}\n"
+        assert run("data", "verify") == f"thing: not verified (it has no fingerprint to compare with): {path}\n"
+        assert f"here, not verified, 0.1 MB: {path.parent}" in run("data", "list")
+        with pytest.warns(NotVerifiedWarning, match="thing"):
+            run("data", "get", "thing")
 
 
 def test_bars_come_and_go() -> None:

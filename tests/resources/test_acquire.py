@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.resources.things import CONTENT, PATH, Given, thing
 
-from sgbt.errors import ResourceError, SgbtError
+from sgbt.errors import NotVerifiedWarning, ResourceError, SgbtError
 from sgbt.files import user_cache
 from sgbt.resources import (
     CATALOGUE,
@@ -168,7 +168,15 @@ class TestWrongContent:
 
     def test_without_a_published_checksum_it_is_taken_and_said_to_be_unverified(self, offer: Offer) -> None:
         offer(Given(b"anything"), known=False)
-        assert get("thing").verified is False
+        for _ in range(2):  # each time it is used
+            with pytest.warns(NotVerifiedWarning, match=r"^thing \(.*thing\.txt\) is not verified: ") as told:
+                assert get("thing").verified is False
+            assert len(told) == 1
+
+    def test_what_is_verified_is_not_warned_of(self, offer: Offer, recwarn: pytest.WarningsRecorder) -> None:
+        offer(Given())
+        assert get("thing").verified is True
+        assert not recwarn.list
 
     @pytest.mark.parametrize(
         "problem",

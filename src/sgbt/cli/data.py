@@ -20,7 +20,7 @@ console = Screen()
 _VERDICTS = {
     True: "genuine",
     False: "differs from the published content",
-    None: "present (no published checksum to compare with)",
+    None: "not verified (it has no fingerprint to compare with)",
 }
 
 
@@ -29,7 +29,10 @@ def list_(data_home: DataHome = None) -> None:
     """Show every resource: what it is, its licence, where it lies, and who can supply it."""
     for resource in CATALOGUE.values():
         found = locate(resource.name, data_home=data_home)
-        here = f"[green]here[/green], {_size(found)}: {escape(str(found.paths[0].parent))}" if found else "not here"
+        here = "not here"
+        if found:
+            checked = "" if found.verified else " not verified,"
+            here = f"[green]here[/green],{checked} {_size(found)}: {escape(str(found.paths[0].parent))}"
         providers = [f"{p.name} ({p.size / 1e6:,.0f} MB)" if p.size else p.name for p in resource.providers]
         console.print(f"[bold]{resource.name}[/bold]  {resource.title}", markup=True, soft_wrap=True)
         console.print(f"    {here}", markup=True, soft_wrap=True)

@@ -9,10 +9,11 @@ import shutil
 import stat
 import tempfile
 import time
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sgbt.errors import ResourceError, SgbtError
+from sgbt.errors import NotVerifiedWarning, ResourceError, SgbtError
 from sgbt.files import (
     PARTIAL,
     atomic_write,
@@ -74,8 +75,20 @@ def get(name: str, *, data_home: Path | None = None, progress: Progress | None =
     """The resource, fetched first when no data home has it.
 
     Only one process fetches a resource at a time. Files reach the data home by renaming, after their content was
-    checked, so a kill at any moment leaves nothing that a later run would take for the resource.
+    checked, so a kill at any moment leaves nothing that a later run would take for the resource. Content that has no
+    fingerprint is used, with a warning each time.
     """
+    located = _get(name, data_home=data_home, progress=progress)
+    if not located.verified:
+        warnings.warn(
+            f"{name} ({located.paths[0]}) is not verified: it has no fingerprint to compare its content with",
+            NotVerifiedWarning,
+            stacklevel=2,
+        )
+    return located
+
+
+def _get(name: str, *, data_home: Path | None, progress: Progress | None) -> Located:
     resource, homes, attempts = resource_named(name), data_homes(data_home), list[Attempt]()
     if found := _locate(resource, homes, attempts):
         return found
