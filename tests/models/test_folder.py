@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import resource
 import pickle
 from pathlib import Path
 
@@ -207,6 +208,17 @@ def test_a_config_that_somebody_else_wrote(saved: Path, content: str) -> None:
 def test_a_config_with_a_fault(saved: Path, changes: dict) -> None:
     edit(saved, **changes)
     refused(saved, "wanted")
+
+
+@pytest.mark.parametrize(("name", "option"), [("cnn", "filters"), ("bilstm", "hidden")])
+def test_sizes_that_the_weights_do_not_have_take_no_memory(name: str, option: str, tmp_path: Path) -> None:
+    path = save_classifier(classifier(name), tmp_path / "model")
+    plan = json.loads((path / "config.json").read_text())["model"]
+    size = {"filters": 3_000_000, "hidden": 4_000}[option]  # some hundred megabytes of drawn weights
+    edit(path, model=plan | {"options": plan["options"] | {option: size}})
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    refused(path, "of shape")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
 
 
 def test_an_interrupted_save_leaves_no_config_that_claims_completeness(

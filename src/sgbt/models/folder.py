@@ -233,9 +233,10 @@ def _agree(what: str, expected: str, actual: str, folder: Path) -> None:
 
 
 def _filled(plan: dict[str, Any], path: Path) -> AnyModel:
-    """The model of a blueprint with the weights of a file."""
-    model, stored = build(plan), load_tensors(path)
-    wanted = model.state_dict()
+    """The model of a blueprint with the weights of a file; memory is taken only when both agree on every size."""
+    stored = load_tensors(path)
+    with torch.device("meta"):
+        wanted = build(plan).state_dict()
     if set(stored) != set(wanted):
         odd = sorted(set(stored) ^ set(wanted))
         raise ModelError(
@@ -248,6 +249,7 @@ def _filled(plan: dict[str, Any], path: Path) -> AnyModel:
             )
     if (faulty := odd_weight(stored)) is not None:
         raise ModelError(wanted=f"finite numbers in {faulty[0]}", got=faulty[1], where=str(path), remedy="train again")
+    model = build(plan)
     precisions = {tensor.dtype for tensor in stored.values() if tensor.is_floating_point()}
     if len(precisions) == 1:  # a model that was saved in float64 comes back in float64
         model.to(precisions.pop())

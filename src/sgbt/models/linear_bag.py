@@ -93,7 +93,8 @@ class LinearBag(nn.Module):
 
     def adopt(self, *, codes: Tensor, keys: Tensor) -> None:
         """Take the features: a code for every id of the vocabulary, and sorted keys. All weights become zero."""
-        if len(codes) > LARGEST or (len(codes) and int(codes.max()) >= LARGEST):
+        largest = int(codes.max()) if len(codes) and not codes.is_meta else 0
+        if len(codes) > LARGEST or largest >= LARGEST:
             raise ModelError(wanted=f"fewer than {LARGEST:,} words and codes", got=f"{len(codes):,} words")
         self.register_buffer("codes", codes.to(torch.int64).to(self.bias.device))
         self.register_buffer("keys", keys.to(self.bias.device))
