@@ -8,6 +8,7 @@ import pytest
 
 from sgbt.errors import LexiconError
 from sgbt.lexicon import SubstitutionTable, WordNet, read_wordnet, wordnet_synonyms
+from sgbt.resources import UnavailableError
 
 
 @pytest.fixture
@@ -100,3 +101,47 @@ def test_agrees_with_nltk(real_wordnet: tuple[Path, WordNet], tmp_path: Path, mo
                 for lemma in synset.lemmas():
                     for opposite in lemma.antonyms():
                         assert (lemma.name().lower(), opposite.name().lower()) in wordnet.opposites[pos]
+
+
+def test_sister_terms_share_a_part_of_speech_and_hypernyms(wordnet: WordNet) -> None:
+    table = SubstitutionTable.wordnet_hypernyms()
+    assert set(table.substitutes("film")) == {"movie", "cinema", "goodness"}, "single words below the same hypernym"
+    assert set(table.substitutes("adore")) == {"love", "jazz", "hate", "detest"}
+    assert set(table.substitutes("love")) == {"adore", "jazz", "detest"}, "opposites are left out"
+    assert table.substitutes("big") == ("large",), "an adjective without a cluster has its own sense alone"
+    assert set(SubstitutionTable.wordnet_hypernyms(["films"]).substitutes("films")) == {"movie", "cinema", "goodness"}
+    few = SubstitutionTable.wordnet_hypernyms(largest=2)
+    assert few.substitutes("film") == ("movie", "cinema"), "of a large group only synonyms, best sense first"
+    assert "sister terms" in table.name
+    with pytest.raises(LexiconError, match="at least 2 words"):
+        SubstitutionTable.wordnet_hypernyms(largest=1)
+
+
+def test_satellites_of_one_head_are_sisters_and_the_head_of_other_satellites_is_none(small_wordnet: Path) -> None:
+    """A head points to its satellites as they point to it."""
+    lines = (
+        "00001000 00 a 01 hot 0 001 & 00002000 a 0000 | gloss\n"
+        "00002000 00 s 01 torrid 0 001 & 00001000 a 0000 | gloss\n"
+        "00003000 00 s 01 scorching 0 001 & 00001000 a 0000 | gloss\n"
+    )
+    (small_wordnet / "data.adj").write_text(lines)
+    found = read_wordnet(small_wordnet).descriptions["a"]
+    assert found == {1000: ("00", {1000}), 2000: ("00", {1000}), 3000: ("00", {1000})}
+
+
+def test_sister_terms_of_wordnet_itself(real_wordnet: tuple[Path, WordNet], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sgbt.lexicon.wordnet_hypernyms.load_wordnet", lambda *, data_home: real_wordnet[1])
+    table = SubstitutionTable.wordnet_hypernyms()
+    assert len(table) > 50_000
+    assert {"promptly", "rapidly"} <= set(table.substitutes("quickly"))
+    assert "atrocious" in table.substitutes("terrible")
+    assert "bad" not in table.substitutes("good")
+    assert table.hash == SubstitutionTable.wordnet_hypernyms().hash
+    for word in ("terrible", "quickly", "sofa", "stroll"):
+        for other in table.substitutes(word):
+            assert word in table.substitutes(other), "sisters of each other"
+
+
+def test_an_absent_dictionary_of_sememes_names_the_other_table(tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError, match="wordnet_hypernyms"):
+        SubstitutionTable.sememes(data_home=tmp_path)

@@ -35,7 +35,7 @@ def attack_(
         str,
         typer.Option(
             help="Who may replace whom: run is the table the model was trained for, published is each attack's own; "
-            "or counter_fitted, counter_fit, neighbours, wordnet, sememes or a JSON file."
+            "or counter_fitted, counter_fit, neighbours, wordnet, wordnet_hypernyms, sememes or a JSON file."
         ),
     ] = "run",
     vectors: opt.Vectors = "glove",

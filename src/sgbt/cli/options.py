@@ -64,7 +64,8 @@ Vectors = Annotated[str, typer.Option(help="Word vectors: glove, glove.6B.50d, .
 Substitutions = Annotated[
     str,
     typer.Option(
-        help="Who may replace whom: counter_fitted, counter_fit, neighbours, wordnet, sememes, none or a JSON file; "
+        help="Who may replace whom: counter_fitted, counter_fit, neighbours, wordnet, wordnet_hypernyms, sememes, none "
+        "or a JSON file; "
         "auto is counter_fitted, or counter_fit where that cannot be had."
     ),
 ]

@@ -10,34 +10,33 @@ from sgbt.errors import LexiconError, did_you_mean
 from sgbt.lexicon.table import SubstitutionTable
 from sgbt.resources import UnavailableError
 
-TABLES = ("auto", "counter_fitted", "counter_fit", "neighbours", "wordnet", "sememes", "none")
+Read = Callable[[], EmbeddingTable]
 
 
-def table_named(
-    name: str, vectors: EmbeddingTable | Callable[[], EmbeddingTable], *, data_home: Path | None
-) -> SubstitutionTable | None:
+def _auto(read: Read, home: Path | None) -> SubstitutionTable:
+    try:
+        return SubstitutionTable.counter_fitted(data_home=home)
+    except UnavailableError:
+        return SubstitutionTable.counter_fit(read(), data_home=home)
+
+
+_MAKERS: dict[str, Callable[[Read, Path | None], SubstitutionTable | None]] = {
+    "auto": _auto,
+    "counter_fitted": lambda read, home: SubstitutionTable.counter_fitted(data_home=home),
+    "counter_fit": lambda read, home: SubstitutionTable.counter_fit(read(), data_home=home),
+    "neighbours": lambda read, home: SubstitutionTable.embedding_neighbours(read()),
+    "wordnet": lambda read, home: SubstitutionTable.wordnet(data_home=home),
+    "wordnet_hypernyms": lambda read, home: SubstitutionTable.wordnet_hypernyms(data_home=home),
+    "sememes": lambda read, home: SubstitutionTable.sememes(data_home=home),
+    "none": lambda read, home: None,
+}
+TABLES = tuple(_MAKERS)
+
+
+def table_named(name: str, vectors: EmbeddingTable | Read, *, data_home: Path | None) -> SubstitutionTable | None:
     """The substitution table of that name; vectors that come as a function are read only if needed."""
-
-    def read() -> EmbeddingTable:
-        return vectors() if callable(vectors) else vectors
-
-    if name == "auto":
-        try:
-            return SubstitutionTable.counter_fitted(data_home=data_home)
-        except UnavailableError:
-            return SubstitutionTable.counter_fit(read(), data_home=data_home)
-    if name == "counter_fitted":
-        return SubstitutionTable.counter_fitted(data_home=data_home)
-    if name == "counter_fit":
-        return SubstitutionTable.counter_fit(read(), data_home=data_home)
-    if name == "neighbours":
-        return SubstitutionTable.embedding_neighbours(read())
-    if name == "wordnet":
-        return SubstitutionTable.wordnet(data_home=data_home)
-    if name == "sememes":
-        return SubstitutionTable.sememes(data_home=data_home)
-    if name == "none":
-        return None
+    if name in _MAKERS:
+        return _MAKERS[name](vectors if callable(vectors) else lambda: vectors, data_home)
     if not name.endswith((".json", ".json.gz")):
         raise LexiconError(
             wanted=f"one of {', '.join(TABLES)}, or a JSON file",

@@ -223,6 +223,19 @@ class SubstitutionTable:
         return wordnet_table(words, data_home=data_home)
 
     @classmethod
+    def wordnet_hypernyms(
+        cls, words: Iterable[str] | None = None, *, largest: int = 20, data_home: Path | None = None
+    ) -> SubstitutionTable:
+        """Words that WordNet describes alike: same part of speech, same lexicographer's file, same hypernyms.
+
+        Made here from WordNet alone, for machines without the dictionary of `sememes`; another table, not a copy. Of a
+        group of more than `largest` words, synonyms alone count.
+        """
+        from sgbt.lexicon.wordnet_hypernyms import hypernym_table
+
+        return hypernym_table(words, largest=largest, data_home=data_home)
+
+    @classmethod
     def sememes(
         cls, words: Iterable[str] | None = None, *, translations: bool = False, data_home: Path | None = None
     ) -> SubstitutionTable:

@@ -36,19 +36,28 @@ _ENDINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
 """The endings that WordNet's morphological processing detaches (morphy(7WN)) and what it puts in their place."""
 
 
+Description = tuple[str, frozenset[int]]
+"""What WordNet says a sense is: the lexicographer's file, and the senses directly above it (`_ABOVE`); where there is
+none above, the sense itself."""
+
+_ABOVE: Mapping[str, str] = {"n": "@", "v": "@", "a": "&", "r": "\\"}
+"""The pointer to what stands above a sense: hypernym, head of the cluster, adjective that an adverb is derived from."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class WordNet:
     """The senses of every word, each a set of synonyms; and which words are opposites.
 
     `senses[pos][lemma]` lists sense numbers, most frequent sense first; `members[pos][sense]` lists the lemmas that
-    share it; `opposites[pos]` lists pairs of lemmas. Lemmas are as WordNet writes them, in lower case, with an
-    underscore for a space.
+    share it; `opposites[pos]` lists pairs of lemmas; `descriptions[pos][sense]` says what a sense is. Lemmas are as
+    WordNet writes them, in lower case, with an underscore for a space.
     """
 
     senses: Mapping[str, Mapping[str, tuple[int, ...]]]
     members: Mapping[str, Mapping[int, tuple[str, ...]]]
     opposites: Mapping[str, tuple[tuple[str, str], ...]]
     irregular: Mapping[str, Mapping[str, tuple[str, ...]]]
+    descriptions: Mapping[str, Mapping[int, Description]] = field(default_factory=dict)
     _bases: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def bases(self, word: str, pos: str) -> tuple[str, ...]:
@@ -103,11 +112,12 @@ class WordNet:
 def read_wordnet(folder: Path) -> WordNet:
     """Read the database files of a folder (index.noun, data.noun, noun.exc and so on)."""
     try:
-        parsed = {pos: _read_data(folder / f"data.{name}") for pos, name in PARTS_OF_SPEECH.items()}
+        parsed = {pos: _read_data(folder / f"data.{name}", _ABOVE[pos]) for pos, name in PARTS_OF_SPEECH.items()}
         return WordNet(
             senses={pos: _read_index(folder / f"index.{name}") for pos, name in PARTS_OF_SPEECH.items()},
-            members={pos: members for pos, (members, _) in parsed.items()},
-            opposites={pos: opposites for pos, (_, opposites) in parsed.items()},
+            members={pos: found.members for pos, found in parsed.items()},
+            opposites={pos: found.opposites for pos, found in parsed.items()},
+            descriptions={pos: found.descriptions for pos, found in parsed.items()},
             irregular={pos: _read_exceptions(folder / f"{name}.exc") for pos, name in PARTS_OF_SPEECH.items()},
         )
     except (OSError, ValueError, IndexError, KeyError) as problem:
@@ -133,21 +143,34 @@ def _read_index(path: Path) -> dict[str, tuple[int, ...]]:
     return senses
 
 
-def _read_data(path: Path) -> tuple[dict[int, tuple[str, ...]], tuple[tuple[str, str], ...]]:
-    """The lemmas of every sense, and the pairs of lemmas that an antonym pointer ("!") joins."""
+@dataclass(frozen=True, slots=True)
+class _Data:
+    members: dict[int, tuple[str, ...]]
+    opposites: tuple[tuple[str, str], ...]
+    descriptions: dict[int, Description]
+
+
+def _read_data(path: Path, up: str) -> _Data:
+    """The lemmas of every sense, what stands above it, and the lemmas that an antonym pointer ("!") joins."""
     written: dict[int, list[str]] = {}
+    descriptions: dict[int, Description] = {}
     pointers: list[tuple[int, int, int, int]] = []
     for line in _lines(path):
         fields = line.partition(" | ")[0].split()
         sense, count = int(fields[0]), int(fields[3], 16)
         written[sense] = [word.partition("(")[0].lower() for word in fields[4 : 4 + 2 * count : 2]]
         place = 5 + 2 * count
-        for start in range(place, place + 4 * int(fields[place - 1]), 4):
+        starts = range(place, place + 4 * int(fields[place - 1]), 4)
+        satellite = up != "&" or fields[2] == "s"  # the head of a cluster points to its satellites in the same way
+        above = frozenset(int(fields[start + 1]) for start in starts if fields[start] == up and satellite)
+        descriptions[sense] = fields[1], above or frozenset({sense})
+        for start in starts:
             if fields[start] == "!":
                 ends = fields[start + 3]
                 pointers.append((sense, int(ends[:2], 16), int(fields[start + 1]), int(ends[2:], 16)))
     opposites = {(written[sense][of - 1], written[other][to - 1]) for sense, of, other, to in pointers if of and to}
-    return {sense: _distinct(iter(words)) for sense, words in written.items()}, tuple(sorted(opposites))
+    members = {sense: _distinct(iter(words)) for sense, words in written.items()}
+    return _Data(members, tuple(sorted(opposites)), descriptions)
 
 
 def _read_exceptions(path: Path) -> dict[str, tuple[str, ...]]:

@@ -95,5 +95,6 @@ SEMEMES = Resource(
         ),
     ),
     providers=(),
-    by_hand="no public address carries it: put lexicon/english_sememes.jsonl.gz into the data home",
+    by_hand="no public address carries it: put lexicon/english_sememes.jsonl.gz into the data home, or choose the "
+    "table wordnet_hypernyms (SubstitutionTable.wordnet_hypernyms), made here from WordNet: another table, not a copy",
 )
