@@ -77,6 +77,10 @@ class CertificateError(SgbtError):
     """A certificate that cannot be made, read or reconciled as asked."""
 
 
+class ForgedRowError(CertificateError):
+    """A row that says what is not so: it cannot be proven, or it is about another model, table or text."""
+
+
 class EvaluationError(SgbtError):
     """A benchmark, a run record or a report that cannot be made as asked."""
 

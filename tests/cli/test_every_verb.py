@@ -62,6 +62,7 @@ WRONG = {
     "data": ["get", "imbd"],
     "train": ["nothing.csv", "--out", "new"],
     "certify": ["runs/no"],
+    "verify": ["nothing.jsonl", "--model", "runs/no"],
     "explain": ["runs/no", "a film"],
     "attack": ["runs/no"],
     "serve": ["runs/no"],

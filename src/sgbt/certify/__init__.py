@@ -14,6 +14,7 @@ from sgbt.certify.question import Question
 from sgbt.certify.rounding import rounding_slack
 from sgbt.certify.rows import read_rows
 from sgbt.certify.tiers import DEFAULT_TIERS, TIERS, in_float64, margin_bounds
+from sgbt.certify.verification import Verified, verify
 
 __all__ = [
     "DEFAULT_TIERS",
@@ -24,6 +25,7 @@ __all__ = [
     "Prepared",
     "Question",
     "Verdict",
+    "Verified",
     "certify",
     "check_consistent",
     "exhaustive",
@@ -32,6 +34,7 @@ __all__ = [
     "margin_bounds",
     "read_rows",
     "rounding_slack",
+    "verify",
 ]
 
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from sgbt.certify.answers import Answers
 from sgbt.certify.certificate import Certificate, may_replace, verdict_of
+from sgbt.certify.comparison import compared, forged, sampled
 from sgbt.certify.corpus import Corpus
 from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.question import Question
@@ -28,6 +29,8 @@ from sgbt.models import AnyModel, TextClassifier, TwoChannel
 POSITIONS = {"cnn": 1 << 12, "bilstm": 1 << 12, "linear": 1 << 14, "grams": 1 << 14}
 """Words in one batch: enough that a step is more than its overhead, for the networks so few that a batch stays near the
 processor."""
+RECHECKED = 20
+"""Of the rows that a file has already, so many are proven again before any is taken over."""
 CLEAN = "clean"
 """The tier of a text that is misclassified to begin with, or has nothing to replace: nothing was bounded."""
 
@@ -55,9 +58,10 @@ def certify(
     Labels come from the split, from `labels`, or, for bare texts, from the model's own predictions. Each text is tried
     with the cheapest tier first and stops at the first that certifies it. `max_substitutions` limits how many words
     are replaced at once. With `out`, one JSON line per text is appended as it is decided, and the same call goes on
-    where an interrupted one stood. `scale` below one draws substitutes towards the word, for studies. `listener` hears
-    how many texts of how many are done. `threads` batches are worked on at a time (by default as many as torch
-    has threads); the answers do not depend on it, but for the last digits of a margin in float64.
+    where an interrupted one stood, once it has proven a sample of the rows found there again. `scale` below one moves
+    substitutes towards the word, for studies. `listener` hears how many texts of how many are done. `threads` batches
+    are worked on at a time (by default as many as torch has threads); the answers do not depend on it, but for the last
+    digits of a margin in float64.
 
     A text is read as the classifier reads it: cut to its maximal length, unknown words as the unknown word (their
     substitutes are tried all the same). A text with nothing to replace, or without words, is its own worst case: it is
@@ -82,6 +86,8 @@ def certify(
         run = _Run(prepared, corpus, tiers, max_substitutions, scale)
         pending = [row for row in range(len(corpus)) if row not in done]
         positions = _positions(prepared.model) // max(len(prepared.classifier.label_names) // 2, 1)
+        if done:
+            _recheck(run, done, positions, shared, str(out))
         batches = corpus.batches(pending, positions)
         for decisions in in_order(run.decide, batches, threads=threads or torch.get_num_threads()):
             fresh = [Certificate(**decision, **shared) for decision in decisions]  # type: ignore[arg-type]
@@ -178,6 +184,18 @@ class _Run:
             if not offered(tier, readings):
                 continue
             answers.learn(tier, reached, bounds_of(tier, readings), time.thread_time() - start)
+
+
+def _recheck(run: _Run, done: dict[int, Certificate], positions: int, shared: dict[str, Any], where: str) -> None:
+    """Prove some of the rows again that a file has already; which ones follows from the rows themselves."""
+    rows = list(done.values())
+    seed = "".join(f"{row.index}{row.verdict}{row.margin}" for row in rows)
+    chosen = [row.index for row in sampled(rows, RECHECKED, seed)]
+    for batch in run.corpus.batches(chosen, positions):
+        for decision in run.decide(batch):
+            fresh = Certificate(**decision, **shared)  # type: ignore[arg-type]
+            if fault := compared(done[fresh.index], fresh).fault:
+                raise forged(fresh.index, fault, where)
 
 
 def _positions(model: AnyModel) -> int:

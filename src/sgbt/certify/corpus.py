@@ -62,7 +62,7 @@ class Corpus:
             labels = texts.labels.tolist()
         chosen = logits.argmax(axis=1) if labels is None else np.asarray(labels, dtype=np.int64)
         _check_labels(chosen, len(given), len(classifier.label_names))
-        hashes = tuple(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16] for text in given)
+        hashes = tuple(map(hash_of_text, given))
         reference = None
         if other is not None:
             reference = other, tokens.as_ids_of(other.rows_of(tokens.types)).cut(classifier.max_length)
@@ -80,6 +80,11 @@ class Corpus:
             group.append(row)
         if group:
             yield pad(self.rows, np.array(group))
+
+
+def hash_of_text(text: str) -> str:
+    """What rows name a text by: the first 16 hexadecimal digits of its SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _check_labels(labels: np.ndarray, texts: int, classes: int) -> None:

@@ -45,6 +45,11 @@ VERBS = {
         "Prove for each text that no substitution changes its label.",
         "sgbt certify runs/a --limit 1000 --out certificates.jsonl",
     ),
+    "verify": Verb(
+        "sgbt.cli.verify:verify_",
+        "Prove certificates again, and find rows that say what is not so.",
+        "sgbt verify certificates.jsonl --model runs/a --attacks attacks.jsonl",
+    ),
     "explain": Verb(
         "sgbt.cli.explain:explain_",
         "Show what an adversary would replace in one text.",

@@ -1,0 +1,147 @@
+"""verify: every row of a file of certificates is proven again, or the first that says what is not so is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from sgbt.certify.attacked import AttackedShares, check_attacks
+from sgbt.certify.certificate import Certificate
+from sgbt.certify.certifying import certify
+from sgbt.certify.comparison import Sample, compared, forged, sampled
+from sgbt.certify.corpus import hash_of_text
+from sgbt.certify.prepared import Prepared, prepared_of
+from sgbt.data import Split
+from sgbt.errors import CertificateError
+from sgbt.lexicon import SubstitutionTable
+from sgbt.models import Identity, Naming, TextClassifier, identity_of
+
+AT_ONCE = 256
+"""Rows that are proven again together; a lie ends the work after those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was checked, and found true.
+
+    Of all `rows`, identity, table, text and, where labels are known, label were compared; `reproven` of them were
+    proven again. `weaker` of those claim less than can be proven. `weights_alone` rows are of earlier versions, and
+    name the weights of their model alone; `earlier` of those proven again state a smaller slack, or a larger bound of
+    an undecided text, than this version proves, and keep their verdict. `attack_rows` were asked of the model again.
+    """
+
+    rows: int
+    reproven: int
+    weaker: int
+    earlier: int
+    weights_alone: int
+    labels: bool
+    attack_rows: int
+    attacked: tuple[AttackedShares, ...]
+
+
+def verify(
+    classifier: TextClassifier | Prepared,
+    certificates: Sequence[Certificate],
+    texts: Split | Sequence[str] | Mapping[int, str],
+    table: SubstitutionTable | None = None,
+    *,
+    labels: Sequence[int] | Mapping[int, int] | None = None,
+    attacks: Sequence[Any] = (),
+    sample: Sample = None,
+    seed: int = 0,
+    where: str = "the certificates",
+    listener: Callable[[int, int], None] | None = None,
+    threads: int | None = None,
+) -> Verified:
+    """Prove rows again, and raise `ForgedRowError` on the first that says what is not so.
+
+    `texts` are numbered as the rows' `index`; `labels`, which a split has, are compared with those of the rows. Cheap
+    checks are made of every row: identity of the model, hash of the table, hash of the text, label. With a `sample`, a
+    number or a share of the rows, drawn by `seed`, is proven again; otherwise all are, each with its own tiers, budget
+    and scale. Rows of `attacks` are asked of the model again, and compared with the certificates of the same texts:
+    none breaks a certified one, and certified <= robust <= clean.
+    """
+    prepared = prepared_of(classifier, table)
+    known = _numbered(texts.texts if isinstance(texts, Split) else texts)
+    if labels is None and isinstance(texts, Split):
+        labels = texts.labels.tolist()
+    numbered_labels = None if labels is None else _numbered(labels)
+    own = identity_of(prepared.classifier)
+    names = [_check_row(row, own, prepared.table.hash, known, numbered_labels, where) for row in certificates]
+    chosen = sampled(certificates, sample, seed)
+    weaker = earlier = done = 0
+    for rows in _together(chosen):
+        given = [known[row.index] for row in rows]
+        first = rows[0]
+        fresh = certify(
+            prepared,
+            given,
+            labels=[row.label for row in rows],
+            tiers=first.tiers,
+            max_substitutions=first.max_substitutions,
+            scale=first.scale,
+            threads=threads,
+        )
+        for row, proof in zip(rows, fresh, strict=True):
+            found = compared(row, proof)
+            if found.fault:
+                raise forged(row.index, found.fault, where)
+            weaker, earlier = weaker + found.weaker, earlier + found.earlier
+        done += len(rows)
+        if listener:
+            listener(done, len(chosen))
+    shares = check_attacks(prepared, certificates, attacks, known)
+    return Verified(
+        rows=len(certificates),
+        reproven=len(chosen),
+        weaker=weaker,
+        earlier=earlier,
+        weights_alone=sum(name is Naming.WEIGHTS for name in names),
+        labels=labels is not None,
+        attack_rows=len(attacks),
+        attacked=shares,
+    )
+
+
+def _check_row(
+    row: Certificate,
+    own: Identity,
+    table_hash: str,
+    texts: Mapping[int, str],
+    labels: Mapping[int, int] | None,
+    where: str,
+) -> Naming:
+    """What needs no proof: that the row is about this model, this table, and the text and label at its index."""
+    naming = own.named_by(row.model_hash)
+    if naming is Naming.OTHER:
+        raise forged(row.index, f"the model {row.model_hash[:12]}, where it is {own.hash[:12]}", where)
+    if row.table_hash != table_hash:
+        raise forged(row.index, f"the table {row.table_hash[:12]}, where it is {table_hash[:12]}", where)
+    if row.index not in texts:
+        raise CertificateError(
+            wanted=f"the text of row {row.index}",
+            got=f"{len(texts):,} texts without it",
+            where=where,
+            remedy="give the texts that were certified (--data, --split or --texts)",
+        )
+    if row.text_hash != hash_of_text(texts[row.index]):
+        raise forged(row.index, "the hash of another text (were these the data and the split?)", where)
+    if labels is not None and row.label != labels.get(row.index):
+        raise forged(row.index, f"label {row.label}, where it is {labels.get(row.index)}", where)
+    return naming
+
+
+def _numbered(values: Sequence[Any] | Mapping[int, Any]) -> Mapping[int, Any]:
+    return values if isinstance(values, Mapping) else dict(enumerate(values))
+
+
+def _together(rows: Sequence[Certificate]) -> list[list[Certificate]]:
+    """Rows that one call can prove again: of the same settings, and not too many."""
+    groups = []
+    for _, alike in groupby(rows, key=lambda row: (row.tiers, row.max_substitutions, row.scale)):
+        group = list(alike)
+        groups += [group[start : start + AT_ONCE] for start in range(0, len(group), AT_ONCE)]
+    return groups

@@ -1,0 +1,115 @@
+"""What `sgbt verify` and `sgbt publish` make of their options, and the lines that say what was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from sgbt.attacks import AttackResult
+from sgbt.certify import Certificate, Verified, verify
+from sgbt.certify.comparison import Sample
+from sgbt.certify.texts import KnownTexts
+from sgbt.cli.certify_parts import numbered_as, split_named
+from sgbt.cli.progress import counting
+from sgbt.cli.reading import Reading
+from sgbt.errors import CertificateError
+from sgbt.lexicon import SubstitutionTable
+from sgbt.models import TextClassifier
+from sgbt.shares import Share
+
+ALL = "all"
+
+
+def sample_of(given: str) -> Sample:
+    """The sample that the command line names: all, a number of rows, or a share of them."""
+    if given == ALL:
+        return None
+    try:
+        if given.isascii() and given.isdigit() and len(given) < 10 and int(given):
+            return int(given)
+        share = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise CertificateError(
+            wanted="all, a number of rows, or a share such as 0.1 or 10%", got=repr(given), where="--sample"
+        )
+    return share if share < 1 else None
+
+
+def texts_of(
+    path: Path | None,
+    reading: Reading,
+    run: Path,
+    classifier: TextClassifier,
+    split: str,
+    *,
+    data_home: Path | None,
+) -> KnownTexts:
+    """The texts that rows are about: those of a file, or those of the data that the run was trained on."""
+    if path is not None:
+        return KnownTexts.read(path)
+    dataset = reading.for_run(run, data_home=data_home)
+    chosen = split_named(dataset.splits, split)
+    labels = numbered_as(classifier, dataset.label_names, chosen)
+    return KnownTexts(dict(enumerate(chosen.texts)), dict(enumerate(labels.tolist())))
+
+
+def of_rows(known: KnownTexts, rows: Sequence[Certificate]) -> KnownTexts:
+    """Only the texts that some row is about."""
+    indices = [row.index for row in rows if row.index in known.texts]
+    labels = None if known.labels is None else {index: known.labels[index] for index in indices}
+    return KnownTexts({index: known.texts[index] for index in indices}, labels)
+
+
+def with_progress(
+    classifier: TextClassifier,
+    rows: Sequence[Certificate],
+    known: KnownTexts,
+    table: SubstitutionTable,
+    attacks: Sequence[AttackResult],
+    sample: Sample,
+    seed: int,
+    where: str,
+) -> Verified:
+    """`verify` with a bar."""
+    with counting() as bars:
+        task = bars.add_task("proving again", total=len(rows))
+        return verify(
+            classifier,
+            rows,
+            known.texts,
+            table,
+            labels=known.labels,
+            attacks=attacks,
+            sample=sample,
+            seed=seed,
+            where=where,
+            listener=lambda done, of: bars.update(task, completed=done, total=of),
+        )
+
+
+def show(found: Verified, console: Console) -> None:
+    """What was checked, line by line."""
+    what = "model, table, text, label" if found.labels else "model, table, text (labels are not known)"
+    console.print(f"{what}: as the rows say, {found.rows:,} of {found.rows:,} rows", soft_wrap=True)
+    console.print(f"proven again: {found.reproven:,} of {found.rows:,} rows, none claims too much", soft_wrap=True)
+    notes = {
+        "rows claim less than can be proven": found.weaker,
+        "rows are of earlier versions, whose name of the model covers its weights alone": found.weights_alone,
+        "of these state a smaller slack or a larger bound of an undecided text than is proven now": found.earlier,
+    }
+    for note, count in notes.items():
+        if count:
+            console.print(f"note: {count:,} {note}", soft_wrap=True)
+    if found.attack_rows:
+        console.print(f"attack rows asked again: {found.attack_rows:,}, none contradicts", soft_wrap=True)
+    for each in found.attacked:
+        shares = f"certified {_shown(each.certified)} <= robust {_shown(each.robust)} <= clean {_shown(each.clean)}"
+        console.print(f"{each.method}: {shares} of {each.clean.total:,} texts", soft_wrap=True)
+
+
+def _shown(share: Share) -> str:
+    return f"{share.value:.1%}"
