@@ -15,7 +15,7 @@ from tests.constant import constant
 import sgbt
 from sgbt.bridges import export, load_from_hub, model_card, push
 from sgbt.bridges.hub import FILES
-from sgbt.errors import ModelError
+from sgbt.errors import CertificateError, ForgedRowError, ModelError
 from sgbt.models import save_classifier, weights_hash
 
 TEXTS = small.dataset()
@@ -40,7 +40,7 @@ def header(card: str) -> dict[str, Any]:
 
 
 def test_a_folder_that_was_exported_is_the_same_classifier(run: Path, tmp_path: Path) -> None:
-    out = export(run / "run", tmp_path / "shared", certificates=run / "certificates.jsonl")
+    out = export(run / "run", tmp_path / "shared", certificates=run / "certificates.jsonl", texts=TEXTS.test)
     assert sorted(path.name for path in out.iterdir()) == sorted([*FILES, "README.md"])
     own, again = sgbt.load_classifier(run / "run"), load_from_hub(out)
     assert weights_hash(again.model) == weights_hash(own.model)
@@ -50,7 +50,11 @@ def test_a_folder_that_was_exported_is_the_same_classifier(run: Path, tmp_path: 
 
 def test_the_card_has_the_figures_of_the_rows_with_denominators(run: Path) -> None:
     card = model_card(
-        run / "run", certificates=run / "certificates.jsonl", attacks=run / "attacks.jsonl", licence="mit"
+        run / "run",
+        certificates=run / "certificates.jsonl",
+        attacks=run / "attacks.jsonl",
+        texts=TEXTS.test,
+        licence="mit",
     )
     proofs = sgbt.certify(sgbt.load_classifier(run / "run"), TEXTS.test)
     certified, clean = sum(p.certified for p in proofs), sum(p.verdict != "misclassified" for p in proofs)
@@ -70,7 +74,7 @@ def test_the_card_counts_apart_what_cannot_be_replaced(run: Path, tmp_path: Path
     proofs = sgbt.certify(sgbt.load_classifier(run / "run"), texts, out=tmp_path / "rows.jsonl")
     vacuous = sum(p.verdict == "nothing-to-replace" for p in proofs)
     assert vacuous >= 2
-    card = model_card(run / "run", certificates=tmp_path / "rows.jsonl")
+    card = model_card(run / "run", certificates=tmp_path / "rows.jsonl", texts=texts)
     (line,) = (line for line in card.splitlines() if line.startswith("| nothing to replace"))
     assert line.endswith(f"| {vacuous} of {len(texts)} |")
     metrics = header(card)["model-index"][0]["results"][0]["metrics"]
@@ -78,14 +82,15 @@ def test_the_card_counts_apart_what_cannot_be_replaced(run: Path, tmp_path: Path
 
 
 def test_the_card_names_a_model_that_has_one_answer(run: Path, tmp_path: Path) -> None:
-    card = model_card(run / "run", certificates=run / "certificates.jsonl")
+    card = model_card(run / "run", certificates=run / "certificates.jsonl", texts=TEXTS.test)
     assert "Warning" not in card
     always = constant(sgbt.load_classifier(run / "run"), label=1)
     save_classifier(always, tmp_path / "always")
     sgbt.certify(always, TEXTS.test, out=tmp_path / "certificates.jsonl")
     sgbt.attack(always, TEXTS.test, small.TABLE, method="greedy", out=tmp_path / "attacks.jsonl")
     for rows in ({"certificates": "certificates.jsonl"}, {"attacks": "attacks.jsonl"}):
-        card = model_card(tmp_path / "always", **{name: tmp_path / file for name, file in rows.items()})
+        given = {name: tmp_path / file for name, file in rows.items()}
+        card = model_card(tmp_path / "always", **given, texts=TEXTS.test)
         assert "answers 'positive' for all 24 texts" in card
         assert "| negative | 12 | 0 | 0 | 0 |" in card
         assert "| positive | 12 | 12 | 24 | 12 |" in card
@@ -93,7 +98,7 @@ def test_the_card_names_a_model_that_has_one_answer(run: Path, tmp_path: Path) -
 
 def test_the_header_is_yaml(run: Path) -> None:
     yaml = pytest.importorskip("yaml")
-    card = model_card(run / "run", certificates=run / "certificates.jsonl")
+    card = model_card(run / "run", certificates=run / "certificates.jsonl", texts=TEXTS.test)
     assert yaml.safe_load(card.split("---\n", 2)[1]) == header(card)
 
 
@@ -107,14 +112,33 @@ def test_a_card_without_rows_claims_nothing(run: Path) -> None:
 def test_rows_of_another_model_are_refused(run: Path, tmp_path: Path) -> None:
     model = sgbt.TextCNN(small.vectors(), filters=6, kernel_sizes=(1, 2), pooling="mean", dropout=0.0)
     sgbt.train(model, TEXTS, substitutions=small.TABLE, config=small.QUICK, seed=5, out=tmp_path / "other")
-    with pytest.raises(ModelError, match="certificates of the model with identity"):
-        model_card(tmp_path / "other", certificates=run / "certificates.jsonl")
+    with pytest.raises(ForgedRowError, match="the model id1-"):
+        model_card(tmp_path / "other", certificates=run / "certificates.jsonl", texts=TEXTS.test)
     rows = [json.loads(line) for line in (run / "attacks.jsonl").read_text().splitlines()]
     for row in rows:
         row["label"], row["after"] = 1 - row["label"], 1 - row["after"]
     (tmp_path / "turned.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(ModelError, match="attacks on this model"):
+    with pytest.raises(ForgedRowError, match="attacks on this model"):
         model_card(run / "run", attacks=tmp_path / "turned.jsonl")
+
+
+def test_forged_certificates_are_not_published(run: Path, tmp_path: Path) -> None:
+    """A card once said certified 100 % beside robust 78.5 %."""
+    rows = [json.loads(line) for line in (run / "certificates.jsonl").read_text().splitlines()]
+    for row in rows:
+        if row["verdict"] == "abstained":
+            row |= {"verdict": "certified", "margin": 1.0}
+    assert rows != [json.loads(line) for line in (run / "certificates.jsonl").read_text().splitlines()]
+    (tmp_path / "forged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for about in ({"texts": TEXTS.test}, {"attacks": run / "attacks.jsonl"}):  # attack rows have the texts too
+        with pytest.raises(ForgedRowError, match=r"forged\.jsonl"):
+            export(run / "run", tmp_path / "shared", certificates=tmp_path / "forged.jsonl", **about)
+    assert not (tmp_path / "shared").exists()
+
+
+def test_certificates_without_their_texts_are_not_published(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(CertificateError, match="the text of row 0"):
+        export(run / "run", tmp_path / "shared", certificates=run / "certificates.jsonl")
 
 
 def test_a_folder_of_somebody_is_not_overwritten(run: Path, tmp_path: Path) -> None:

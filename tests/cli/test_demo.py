@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -60,6 +61,11 @@ def test_it_ends_with_a_table_examples_a_proof_a_report_and_the_next_command(tmp
     assert "<table" in page
     assert "Texts that were broken" in page
     assert re.search(r"Next: .*sgbt serve ", told)
+    command = re.search(r"Prove it again: .*sgbt (verify .*)", told)
+    assert command is not None
+    proven = CliRunner().invoke(app, shlex.split(command[1]), catch_exceptions=False)
+    assert proven.exit_code == 0, proven.output
+    assert "proven again: 40 of 40 rows" in proven.output
     page_of_docs(told, tmp_path / "out")
 
 
@@ -73,7 +79,7 @@ def page_of_docs(told: str, out: Path) -> None:
     for title in re.findall(r"^- \*\*(.+?)\*\*", page, re.MULTILINE)[:3]:
         assert title.lower() in told.lower()
     files = [name for row in re.findall(r"^\| (`\S+\.\w+`.*?) \|", page, re.MULTILINE) for name in row.split(", ")]
-    assert len(files) == 10
+    assert len(files) == 11
     for name in files:
         assert (out / name.strip("`")).is_file(), name
         assert (out / name.strip("`").replace("normal/", "certified/")).is_file(), name

@@ -19,7 +19,13 @@ from typing import Any
 from tests.conftest import ROOT
 
 FENCE = re.compile(r"^(<!-- soak -->\n)?```(\w*)[^\n]*\n(.*?)^```$(?:\n\n```\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
-FOLLOWED = ("docs/tutorial.md", "docs/howto/own-data.md", "docs/howto/own-language.md", "docs/howto/share.md")
+FOLLOWED = (
+    "docs/tutorial.md",
+    "docs/howto/own-data.md",
+    "docs/howto/own-language.md",
+    "docs/howto/share.md",
+    "docs/verify.md",
+)
 PAGES = ("README.md", *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 from sgbt.bridges.model_card import model_card
 from sgbt.bridges.packages import imported
@@ -20,15 +21,12 @@ FILES = (CONFIG, WEIGHTS, VOCABULARY, TABLE)
 def export(
     run: str | Path,
     out: str | Path,
-    *,
-    certificates: str | Path | None = None,
-    attacks: str | Path | None = None,
-    language: str = "en",
-    licence: str | None = None,
+    **about: Any,
 ) -> Path:
     """Write what others need of a run into a new folder: the model, and a card with what was measured.
 
-    Logs and checkpoints stay behind. The folder is complete or not there at all.
+    What goes on the card is given as to `model_card`, which proves a sample of the certificates again. Logs and
+    checkpoints stay behind. The folder is complete or not there at all.
     """
     run, out = Path(run), Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / CARD).is_file():
@@ -38,7 +36,7 @@ def export(
             where=str(out),
             remedy="choose another one",
         )
-    card = model_card(run, certificates=certificates, attacks=attacks, language=language, licence=licence)
+    card = model_card(run, **about)
     with atomic_folder(out) as folder:
         for name in FILES:
             if (run / name).is_file():

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sgbt.attacks import AttackResult
 from sgbt.attacks import read_rows as read_attacks
-from sgbt.attacks.result import SUCCESS
 from sgbt.bridges.card_figures import NOTHING, Figures, class_lines, figure_lines, figures_of
-from sgbt.certify import Certificate
+from sgbt.certify import Certificate, verify
 from sgbt.certify import read_rows as read_certificates
-from sgbt.errors import ModelError
-from sgbt.models import Naming, TextClassifier, covers_weights_alone, identity_of, load_classifier
+from sgbt.certify.attacked import check_true
+from sgbt.certify.comparison import Sample
+from sgbt.data import Split
+from sgbt.lexicon import SubstitutionTable
+from sgbt.models import TextClassifier, covers_weights_alone, load_classifier
 from sgbt.models.note import training_note
 from sgbt.version import __version__
+
+PROVEN_AGAIN = 100
+"""Of the certificates whose figures go on a card, so many are proven again unless more are asked for."""
 
 
 def model_card(
@@ -24,21 +29,30 @@ def model_card(
     *,
     certificates: str | Path | None = None,
     attacks: str | Path | None = None,
+    texts: Split | Sequence[str] | Mapping[int, str] | None = None,
+    labels: Sequence[int] | Mapping[int, int] | None = None,
+    table: SubstitutionTable | None = None,
+    sample: Sample = PROVEN_AGAIN,
     language: str = "en",
     licence: str | None = None,
 ) -> str:
     """The card as Markdown with the header that the Hugging Face hub reads.
 
-    Figures come from rows that `sgbt certify --out` and `sgbt attack --out` wrote, never from hand. Rows of another
-    model are refused: certificates name their model, and what an attack says of its texts is asked of this one again.
+    Figures come from rows that `sgbt certify --out` and `sgbt attack --out` wrote, never from hand, and rows are not
+    believed: all are checked and a `sample` of them is proven again (`sgbt.certify.verify`; None: all). So certificates
+    need their `texts`, and `labels` unless a split has them; where all are among the texts of the attack rows, those
+    serve. `table` is the one that was certified for, by default the model's own.
     """
     folder = Path(run)
     classifier = load_classifier(folder)
     note = training_note(folder)
     proofs = read_certificates(certificates) if certificates else []
     broken = read_attacks(attacks) if attacks else []
-    _check_certificates(proofs, classifier, str(certificates))
-    _check_attacks(broken, classifier, str(attacks))
+    check_true(classifier, broken, where=str(attacks))
+    if proofs:
+        known = {row.index: row.original for row in broken} if texts is None else texts
+        options: dict[str, Any] = {"labels": labels, "attacks": broken, "sample": sample, "where": str(certificates)}
+        verify(classifier, proofs, known, table, **options)
     figures = list(figures_of(proofs, broken))
     lines = [*_header(note, figures, language, licence), *_body(classifier, note, figures, proofs, broken)]
     return "\n".join(lines) + "\n"
@@ -123,39 +137,3 @@ def _body(
 def _dataset(note: dict[str, Any]) -> str:
     """The dataset's name; of a file, only its own name, for a path is nobody's business."""
     return Path(str(note.get("dataset", "unknown"))).name
-
-
-def _check_certificates(proofs: Sequence[Certificate], classifier: TextClassifier, where: str) -> None:
-    own = identity_of(classifier)
-    for proof in proofs:
-        if own.named_by(proof.model_hash) is Naming.OTHER:
-            raise ModelError(
-                wanted=f"certificates of the model with identity {own.hash[:12]}",
-                got=f"one of {proof.model_hash[:12]}",
-                where=where,
-                remedy="certify this model",
-            )
-
-
-def _check_attacks(results: Sequence[AttackResult], classifier: TextClassifier, where: str) -> None:
-    if not results:
-        return
-    own = classifier.identity
-    for result in results:
-        if result.model_hash not in ("", own):  # rows of earlier versions do not say
-            raise ModelError(
-                wanted=f"attacks on the model with identity {own[:12]}",
-                got=f"one on {result.model_hash[:12]}",
-                where=where,
-                remedy="attack this model",
-            )
-    before = classifier.predict([result.original for result in results]).probabilities.argmax(axis=1)
-    after = classifier.predict([result.perturbed for result in results]).probabilities.argmax(axis=1)
-    for result, first, last in zip(results, before.tolist(), after.tolist(), strict=True):
-        if first != result.predicted or (result.status == SUCCESS and last != result.after):
-            raise ModelError(
-                wanted="attacks on this model",
-                got=f"a row for text {result.index} that it contradicts",
-                where=where,
-                remedy="attack this model",
-            )

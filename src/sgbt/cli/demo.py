@@ -30,7 +30,17 @@ def demo(
 
     Every stage is kept in the output folder: interrupt it at any time, and the same command goes on from there.
     """
-    from sgbt.cli.demo_stages import CERTIFIED, NORMAL, Measured, Settings, attacked, certified, data_of, trained
+    from sgbt.cli.demo_stages import (
+        CERTIFIED,
+        NORMAL,
+        Measured,
+        Settings,
+        attacked,
+        certified,
+        data_of,
+        kept_texts,
+        trained,
+    )
     from sgbt.cli.demo_view import report_of, show
 
     for number, name in enumerate(("imdb", "glove"), start=1):
@@ -58,7 +68,7 @@ def demo(
         Measured(name, run, proofs[name], attacked(run, proofs[name], data, out / name)) for name, run in found.items()
     ]
     page = report_of(results).save(out / "report.html")
-    show(results, data, out, page, console)
+    show(results, data, out, page, kept_texts(data, out), console)
 
 
 def _say(title: str) -> None:

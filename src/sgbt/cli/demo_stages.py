@@ -13,6 +13,7 @@ from rich.console import Console
 
 from sgbt.attacks import AttackResult, attack
 from sgbt.certify import Certificate, certify, check_consistent
+from sgbt.certify.texts import KnownTexts
 from sgbt.cli import options as opt
 from sgbt.cli.attack_view import AttackView
 from sgbt.cli.progress import counting
@@ -146,6 +147,14 @@ def certified(run: Run, data: Data, folder: Path) -> list[Certificate]:
             out=folder / "certificates.jsonl",
             listener=lambda done, of: bars.update(task, completed=done, total=of),
         )
+
+
+def kept_texts(data: Data, out: Path) -> Path:
+    """The test reviews as a file, so that `sgbt verify` can prove the certificates again."""
+    texts, labels = data.dataset.test.texts, data.dataset.test.labels.tolist()
+    path = out / "texts.jsonl"
+    KnownTexts(dict(enumerate(texts)), dict(enumerate(labels))).write(path)
+    return path
 
 
 def attacked(run: Run, proofs: Sequence[Certificate], data: Data, folder: Path) -> list[AttackResult]:

@@ -27,7 +27,7 @@ from sgbt.shares import Share
 SHOWN = 3
 
 
-def show(results: Sequence[Measured], data: Data, out: Path, page: Path, console: Console) -> None:
+def show(results: Sequence[Measured], data: Data, out: Path, page: Path, texts: Path, console: Console) -> None:
     """Everything, in the order in which a newcomer wants it."""
     normal, firm = results
     console.print()
@@ -49,6 +49,9 @@ def show(results: Sequence[Measured], data: Data, out: Path, page: Path, console
         _show_proven(proof, data, console)
     console.print()
     console.print(f"[bold]The report[/bold]: {escape(str(page))}", markup=True, soft_wrap=True)
+    own = out / firm.name
+    rows = f"{own / 'certificates.jsonl'} --model {own} --attacks {own / 'attacks.jsonl'} --texts {texts}"
+    console.print(f"[bold]Prove it again[/bold]: {escape(f'{program()} verify {rows}')}", markup=True, soft_wrap=True)
     following = escape(f"{program()} serve {out / normal.name} {out / firm.name}")
     console.print(f"[bold]Next[/bold]: {following}", markup=True, soft_wrap=True)
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from sgbt.cli import options as opt
 from sgbt.cli.certify import Table_
 from sgbt.cli.reading import Reading
+from sgbt.cli.screen import Screen, say
 from sgbt.errors import ForgedRowError
 
-console = Console(highlight=False, markup=False)
+console = Screen()
 LIE = 1
 """The exit code when a row says what is not so; 2 is for files and options that cannot be used."""
 
@@ -71,6 +71,6 @@ def verify_(
     try:
         found = parts.with_progress(classifier, rows, known, table, broken, chosen, seed, str(certificates))
     except ForgedRowError as lie:
-        typer.echo(f"sgbt: {' '.join(str(lie).splitlines())}", err=True)
+        say(str(lie))
         raise typer.Exit(LIE) from lie
     parts.show(found, console)

@@ -1,0 +1,106 @@
+"""`sgbt verify` and what `sgbt publish` and `sgbt certify --out` do with forged rows, run as a person runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.walked import run
+
+from sgbt.cli.verify_parts import sample_of
+from sgbt.errors import CertificateError
+
+
+@pytest.fixture
+def rows(world: Path) -> Path:
+    """Certificates and attacks of the run, in the folder where commands are given."""
+    assert run("certify", "run", "--out", "own.jsonl") == 0
+    assert run("attack", "run", "--method", "greedy", "--out", "attacks.jsonl") == 0
+    return Path("own.jsonl")
+
+
+def forged(rows: Path, **changes: Any) -> str:
+    """The same rows, of which the last certified one, or the last, says something else."""
+    found = [json.loads(line) for line in rows.read_text().splitlines()]
+    row = next((row for row in reversed(found) if row["verdict"] == "certified"), found[-1])
+    row |= {name: change(row[name]) for name, change in changes.items()}
+    Path("forged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in found))
+    return "forged.jsonl"
+
+
+def test_it_says_what_was_checked(rows: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    capfd.readouterr()
+    options = ["--model", "run", "--attacks", "attacks.jsonl", "--save-texts", "texts.jsonl"]
+    assert run("verify", str(rows), *options) == 0
+    told = capfd.readouterr()
+    count = len(rows.read_text().splitlines())
+    assert f"model, table, text, label: as the rows say, {count} of {count} rows" in told.out
+    assert f"proven again: {count} of {count} rows" in told.out
+    assert "greedy: certified" in told.out
+    assert told.err == ""
+    assert run("verify", str(rows), "--model", "run", "--texts", "texts.jsonl", "--sample", "3") == 0
+    assert f"proven again: 3 of {count} rows" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"margin": lambda margin: margin + 1}, "margin"),
+        ({"text_hash": lambda given: given[::-1]}, "another text"),
+        ({"model_hash": lambda given: given[:-4] + "0000"}, "the model"),
+        ({"table_hash": lambda given: given[::-1]}, "the table"),
+    ],
+)
+def test_a_lie_is_one_sentence_and_exit_code_1(
+    rows: Path, capfd: pytest.CaptureFixture[str], changes: dict[str, Any], said: str
+) -> None:
+    name = forged(rows, **changes)
+    capfd.readouterr()
+    assert run("verify", name, "--model", "run") == 1
+    told = capfd.readouterr().err
+    assert told.startswith("sgbt: wanted a row for text")
+    assert told.count("\n") == 1
+    assert said in told
+
+
+def test_what_cannot_be_used_is_exit_code_2(rows: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("few.jsonl").write_text('{"index": 0, "text": "a film"}\n{"index": 0, "text": "a film"}\n')
+    for words in (
+        ["nothing.jsonl", "--model", "run"],
+        [str(rows), "--model", "runs/no"],
+        [str(rows), "--model", "run", "--sample", "some"],
+        [str(rows), "--model", "run", "--texts", "few.jsonl"],
+        [str(rows), "--model", "run", "--texts", "nothing.jsonl"],
+        [str(rows), "--model", "run", "--attacks", "nothing.jsonl"],
+        [str(rows), "--model", "run", "--split", "no"],
+    ):
+        capfd.readouterr()
+        assert run("verify", *words) == 2, words
+        assert capfd.readouterr().err.count("\n") == 1, words
+
+
+def test_forged_rows_are_neither_published_nor_taken_over(rows: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    name = forged(rows, margin=lambda margin: margin + 1)
+    assert run("publish", "run", "--out", "cards", "--certificates", name) == 2
+    assert "says what is so" in capfd.readouterr().err
+    assert not Path("cards").exists()
+    before = Path(name).read_bytes()
+    assert run("certify", "run", "--out", name) == 2
+    assert Path(name).read_bytes() == before
+    assert run("publish", "run", "--out", "cards", "--certificates", str(rows), "--attacks", "attacks.jsonl") == 0
+    assert "certified accuracy" in Path("cards/README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("all", None), ("100", 100), ("0.1", 0.1), ("10%", 0.1), ("100%", None), ("1", 1)]
+)
+def test_a_sample_is_all_a_number_or_a_share(given: str, meant: float | None) -> None:
+    assert sample_of(given) == meant
+
+
+@pytest.mark.parametrize("given", ["", "0", "-3", "some", "1.5", "nan", "0%", "inf", "²", "9" * 30])
+def test_no_other_word_is_a_sample(given: str) -> None:
+    with pytest.raises(CertificateError, match="--sample"):
+        sample_of(given)
