@@ -19,6 +19,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import check_estimator
 from tests import small
 
+from sgbt.certify import Verdict, certify
 from sgbt.errors import TrainingError
 from sgbt.lexicon import SubstitutionIndex
 from sgbt.sklearn import RobustTextClassifier
@@ -60,6 +61,9 @@ def test_what_is_certified_holds_for_every_substitution(model: str) -> None:
     fitted.fit(X, Y)
     proven = fitted.certify(X)
     assert proven.dtype == bool
+    proofs = certify(fitted.classifier_, X)
+    assert [proof.certified or proof.verdict == Verdict.VACUOUS for proof in proofs] == proven.tolist()
+    assert fitted.certificates(X, max_substitutions=1) == certify(fitted.classifier_, X, max_substitutions=1)
     assert 0 < proven.sum() < len(X)
     index = SubstitutionIndex.build(small.TABLE, fitted.classifier_.vocabulary)
     choices = index.for_words([text.split() for text in X])

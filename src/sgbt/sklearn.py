@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from sgbt.data import Split, TextDataset, batches, tokenise
+from sgbt.certify.certificate import Certificate, Verdict
+from sgbt.certify.certifying import certify
+from sgbt.data import Split, TextDataset
 from sgbt.data.splitting import cut
 from sgbt.embeddings import EmbeddingTable, load_embeddings
 from sgbt.errors import TrainingError
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
-from sgbt.models import BiLSTM, TextClassifier, TextCNN, worst_case_logits
+from sgbt.lexicon import SubstitutionTable
+from sgbt.models import BiLSTM, TextClassifier, TextCNN
 from sgbt.resources import UnavailableError
 from sgbt.training import OBJECTIVES, TrainingConfig, preset_for, train
 from sgbt.training.config import with_options
 
 MODELS: dict[str, type[TextCNN] | type[BiLSTM]] = {"cnn": TextCNN, "bilstm": BiLSTM}
-SLACK = 1e-4
-"""How far below zero every worst-case margin must be, in float64: far more than rounding in float32 moves a logit, so
-that a certificate also holds for `predict`."""
 
 
 class RobustTextClassifier(ClassifierMixin, BaseEstimator):
@@ -113,28 +110,18 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
     def certify(self, X: Sequence[str]) -> np.ndarray:
         """For every text, whether it is proven that no substitution of any of its words changes `predict`.
 
-        Interval propagation over all substitutes, in float64 with the slack `SLACK`. False is no proof of the contrary.
+        True also where nothing can be replaced. False is no proof of the contrary.
         """
+        return np.array([proof.certified or proof.verdict is Verdict.VACUOUS for proof in self.certificates(X)])
+
+    def certificates(self, X: Sequence[str], **options: Any) -> list[Certificate]:
+        """The certificate of every text for the class that `predict` gives; `options` are those of `sgbt.certify`."""
         check_is_fitted(self, "classifier_")
-        classifier = self.classifier_
-        if classifier.table is None:
+        if self.classifier_.table is None and options.get("table") is None:
             raise TrainingError(
                 wanted="substitutions to certify against", got="none", remedy="fit with substitutions='auto' or a table"
             )
-        texts = _texts(X)
-        predicted = torch.from_numpy(self.predict_proba(texts).argmax(axis=1))
-        model = copy.deepcopy(classifier.model).double().cpu().eval()
-        index = SubstitutionIndex.build(classifier.table, classifier.vocabulary)
-        tokens = tokenise(texts, classifier.tokenizer, cache=False)
-        rows = tokens.as_ids_of(index.rows_of(tokens.types)).cut(classifier.max_length)
-        proven = np.zeros(len(texts), dtype=bool)
-        with torch.no_grad():
-            for batch in batches(rows, size=64):
-                choices, labels = index.for_rows(batch.ids), predicted[batch.rows]
-                worst = worst_case_logits(model, choices.ids, choices.allowed, batch.mask, labels)
-                others = worst.scatter(1, labels.unsqueeze(1), -torch.inf)
-                proven[batch.rows.numpy()] = (others.amax(dim=1) < -SLACK).numpy()
-        return proven
+        return certify(self.classifier_, _texts(X), **options)
 
     def _table(self, vectors: EmbeddingTable) -> SubstitutionTable | None:
         given = self.substitutions

@@ -111,7 +111,7 @@ def test_no_certified_review_of_thousands_is_broken() -> None:
 
 
 def enumerate_sentences(kind: str, number: int) -> None:
-    """No variant of a real sentence lies below any tier's bound, nor, as deployed in float32, below it by the slack."""
+    """No variant of a real sentence lies below any tier's bound, nor, as the model decides, below it by the slack."""
     data, table = reviews()
     model = classifier(kind)
     precise, slack = in_float64(model.model), rounding_slack(model)
@@ -126,7 +126,7 @@ def enumerate_sentences(kind: str, number: int) -> None:
         question = Question.of(found, found.mask, label, classes=2)
         if not 2 <= combinations_of(question, 0) <= 2000:
             continue
-        exact, deployed = exhaustive(precise, question, 0), exhaustive(model.model.eval(), question, 0)
+        exact, deployed = exhaustive(precise, question, 0), exhaustive(model.deciding.eval(), question, 0)
         assert abs(deployed.worst - exact.worst) < slack
         bounds = [margin_bounds(tier, precise, question)[0] for tier in TIERS]
         assert all(bool((bound <= exact.margins + 1e-9).all()) for bound in bounds), words

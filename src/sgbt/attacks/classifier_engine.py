@@ -27,13 +27,22 @@ from sgbt.models import AnyModel, Bag, BiLSTM, LinearBag, TextClassifier, TextCN
 Array = NDArray[Any]
 
 
+def searched(classifier: TextClassifier) -> AnyModel:
+    """The model that a search asks: as it is stored, for speed, but in half precision the one that decides.
+
+    Whatever a search finds is shown to the classifier itself (`sgbt.attacks.check`).
+    """
+    single = all(weight.dtype in (torch.float32, torch.float64) for weight in classifier.model.parameters())
+    return classifier.model if single else classifier.deciding
+
+
 class ClassifierEngine:
     """Scores states as ids: `ids[i, c]` is what the model is shown for choice c at position i; the last column is
     what it is shown for a masked word, the unknown id. A text asked about in full is remembered.
     """
 
     def __init__(self, classifier: TextClassifier, space: SearchSpace, network: FastNetwork) -> None:
-        self._model, self._network = classifier.model, network
+        self._model, self._network = searched(classifier), network
         self._resolution = resolution_of(classifier)
         widest = int(space.substitutes.max(initial=0)) + 2
         self._ids = np.full((len(space), widest), UNKNOWN, np.int64)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sgbt.attacks.callable_engine import CallableEngine, checked_answer
-from sgbt.attacks.classifier_engine import ClassifierEngine
+from sgbt.attacks.classifier_engine import ClassifierEngine, searched
 from sgbt.attacks.engine import Classify, FastNetwork, Neighbourhood, Probabilities, Question, TextEngine, fast_network
 from sgbt.attacks.space import SearchSpace
 from sgbt.data import Tokenizer
@@ -85,7 +85,7 @@ class ClassifierVictim:
 
     @cached_property
     def _network(self) -> FastNetwork:
-        return fast_network(self.classifier.model)
+        return fast_network(searched(self.classifier))
 
 
 class CallableVictim:

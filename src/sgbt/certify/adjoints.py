@@ -52,8 +52,10 @@ def clean_adjoints(steps: Steps, injected: Tensor) -> Adjoints:
     return Adjoints(hidden, cell, later, gates)
 
 
-def interval_adjoints(steps: Steps, injected: Pair) -> Pair:
+def interval_adjoints(steps: Steps, injected: Pair) -> tuple[Pair, Tensor]:
     """Boxes of slopes G with margin(x') - margin(x) = sum_t G_t . move_t: [steps, directions, texts, rivals, 4 hidden].
+
+    Beside them what rounding may cost, [texts, rivals].
 
     Difference by difference: sigma(f') c' - sigma(f) c = (c s_f) df + sigma(f') dc, where s_f is a value of sigma' in
     the box by the mean value theorem; likewise for the other two products. So each step is a linear map whose
@@ -73,6 +75,7 @@ def interval_adjoints(steps: Steps, injected: Pair) -> Pair:
     ]
     matrix = steps.recurrent
     lows, highs = [], []
+    lost = torch.zeros_like(injected[0][0, ..., 0])
     flowing = kept = (torch.zeros_like(injected[0][0]), torch.zeros_like(injected[0][0]))
     for step in reversed(range(len(injected[0]))):
         p = (injected[0][step] + flowing[0], injected[1][step] + flowing[1])
@@ -80,14 +83,15 @@ def interval_adjoints(steps: Steps, injected: Pair) -> Pair:
         q = (kept[0] + through[0], kept[1] + through[1])
         three = _times((q[0].unsqueeze(-2), q[1].unsqueeze(-2)), (by_cell[0][step], by_cell[1][step]))
         last = _times(p, _at(slope_o.lower, slope_o.upper, step))
-        gate = tuple(torch.cat((part.flatten(-2), end), dim=-1) for part, end in zip(three, last, strict=True))
+        gate = (torch.cat((three[0].flatten(-2), last[0]), dim=-1), torch.cat((three[1].flatten(-2), last[1]), dim=-1))
         lows.append(gate[0])
         highs.append(gate[1])
+        lost = lost + steps.errors.lost(_magnitude(p), _magnitude(q), _magnitude(gate), step)
         kept = _times(q, _at(forget.lower, forget.upper, step))
         middle = torch.einsum("dbrg,dgh->dbrh", (gate[0] + gate[1]) / 2, matrix)
         radius = torch.einsum("dbrg,dgh->dbrh", (gate[1] - gate[0]) / 2, matrix.abs())
         flowing = (middle - radius, middle + radius)
-    return torch.stack(lows[::-1]), torch.stack(highs[::-1])
+    return (torch.stack(lows[::-1]), torch.stack(highs[::-1])), lost.sum(dim=0)
 
 
 _ENDS = ("lower", "upper")
@@ -105,3 +109,7 @@ def _times(left: Pair, right: Pair) -> Pair:
     corners = torch.stack((left[0] * right[0], left[0] * right[1], left[1] * right[0], left[1] * right[1]))
     low, high = torch.aminmax(corners, dim=0)
     return low, high
+
+
+def _magnitude(pair: Pair) -> Tensor:
+    return torch.maximum(-pair[0], pair[1])

@@ -64,9 +64,9 @@ class BiLSTMReading:
 
     def gradient(self) -> list[SeparableBound]:
         """Tier gbm: margin(x') = margin(x) + sum_t G_t . move_t with G in the interval gradient."""
-        low, high = interval_adjoints(self.steps, self.pooled.slopes())
+        (low, high), lost = interval_adjoints(self.steps, self.pooled.slopes())
         gains = self.steps.gains(self.question, (low + high) / 2, (high - low) / 2)
-        return [SeparableBound(self.question, self.pooled.margins, gains)]
+        return [SeparableBound(self.question, self.pooled.margins - lost, gains)]
 
     def core(self) -> list[SeparableBound]:
         """Tier sgbt-core: the remainders from the curvature bound of the cell."""
@@ -89,6 +89,8 @@ class BiLSTMReading:
         """
         (cell_low, cell_high), (hidden_low, hidden_high) = remainders
         lost = _least(back.hidden, hidden_low, hidden_high) + _least(cell, cell_low, cell_high)
+        lost = lost * (1 + 4 * self.steps.errors.share.unsqueeze(1))  # a sum of terms of one sign
+        lost = lost - self.steps.errors.lost_in_all(back.hidden, back.cell, back.gates)
         gains = self.steps.gains(self.question, back.gates)
         return SeparableBound(self.question, line.at(self.steps.hidden.clean) + lost, gains)
 

@@ -13,6 +13,8 @@ import math
 import torch
 from torch import Tensor
 
+from sgbt.bounds.ibp import worst_logits
+from sgbt.certify.lstm_boxes import enclosed_states
 from sgbt.certify.question import Question
 from sgbt.models import BiLSTM, TextCNN
 
@@ -38,11 +40,21 @@ def encoded_margins(model: TextCNN | BiLSTM, question: Question, *, most: int = 
             continue
         margins = []
         for part in torch.split(readings, max(WORDS_AT_ONCE // max(length, 1), 1)):
-            mask = torch.ones_like(part, dtype=torch.bool)
-            logits = model.from_vectors(model.embedding(part), mask)
-            margins.append((logits[:, labels[text], None] - logits[:, rivals[text]]).amin(dim=0))
+            margins.append(_margins(model, part, labels[text], rivals[text]).amin(dim=0))
         least[text] = torch.stack(margins).amin(dim=0)
     return least
+
+
+def _margins(model: TextCNN | BiLSTM, codes: Tensor, label: Tensor, rivals: Tensor) -> Tensor:
+    """The margins of readings [readings, words], each with its own rounding taken off where that can grow."""
+    if isinstance(model, TextCNN) or not codes.shape[1]:
+        logits = model.from_vectors(model.embedding(codes), torch.ones_like(codes, dtype=torch.bool))
+        return logits[:, label, None] - logits[:, rivals]
+    lengths = codes.new_full((len(codes),), codes.shape[1])
+    states = enclosed_states(model, model.embedding(codes))
+    low, high = (model.pool([end[:, 0], end[:, 1]], lengths) for end in states)
+    labels = label.repeat(len(codes))
+    return -worst_logits((low, high), model.head.weight, model.head.bias, labels)[:, rivals]
 
 
 def _readings(codes: Tensor, allowed: Tensor, budget: int | None, most: int) -> Tensor | None:

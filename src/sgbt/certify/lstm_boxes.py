@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sgbt.bounds.ibp import Pair, scaled_by_gate
 from sgbt.certify.lines import Box
+from sgbt.certify.lstm_rounding import LocalErrors
 from sgbt.certify.question import Question
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import BiLSTM
@@ -26,7 +27,7 @@ class Steps:
 
     `gates` are pre-activations in torch's order i, f, g, o; `before` and `after` the cell state that a step finds and
     leaves; `hidden` what it gives. `words` is what a word adds to the gates, biases included: the text's own, and the
-    ends over its substitutes.
+    ends over its substitutes. The boxes of gates and states contain whatever rounding (`errors`) makes of them.
     """
 
     gates: Box
@@ -39,6 +40,7 @@ class Steps:
     """What each swap adds to the gates of the step that reads it, [swaps, 4 hidden] for each direction."""
     steps: tuple[Tensor, Tensor]
     """The step at which each direction reads the swapped word, [swaps]."""
+    errors: LocalErrors
 
     def at(self, step: int) -> Steps:
         """The boxes of one step."""
@@ -91,18 +93,35 @@ def lstm_boxes(model: BiLSTM, question: Question, tables: WordTables) -> Steps:
             kept.append(reversed_within(there, lengths) if backwards else there)
     own, low, high = (torch.stack(pair).permute(2, 0, 1, 3) for pair in ends)
     recurrent = torch.stack([lstm.get_parameter("weight_hh_l0") for lstm in (model.forwards, model.backwards)])
-    clean = _run((own, own), (own, own), recurrent, budget=None)
-    box = clean if question.budget == 0 else _run((own, own), (low, high), recurrent, budget=question.budget)
+    errors = LocalErrors.of(model, lengths)
+    entering = (own, own) if question.budget == 0 else (low, high)
+    box = _run((own, own), entering, recurrent, budget=question.budget, errors=errors)
     gates, before, after, hidden = (
-        Box.around(exact[0], least, greatest) for exact, (least, greatest) in zip(clean, box, strict=True)
+        Box.around(clean, *pair) for clean, pair in zip(_states(own, recurrent), box, strict=True)
     )
     ahead = swaps.place
     behind = lengths[swaps.text] - 1 - swaps.place
-    return Steps(gates, before, after, hidden, Box(low, high, own), recurrent, (moves[0], moves[1]), (ahead, behind))
+    words = Box(low, high, own)
+    return Steps(gates, before, after, hidden, words, recurrent, (moves[0], moves[1]), (ahead, behind), errors)
+
+
+def enclosed_states(model: BiLSTM, vectors: Tensor) -> Pair:
+    """Hidden states of texts of one length, [steps, directions, texts, hidden], between what rounding makes of them.
+
+    `vectors` is [texts, words, width], in float64.
+    """
+    entering = []
+    for backwards, lstm in enumerate((model.forwards, model.backwards)):
+        bias = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
+        entering.append(F.linear(vectors.flip(1) if backwards else vectors, lstm.get_parameter("weight_ih_l0"), bias))
+    own = torch.stack(entering).permute(2, 0, 1, 3)
+    recurrent = torch.stack([lstm.get_parameter("weight_hh_l0") for lstm in (model.forwards, model.backwards)])
+    errors = LocalErrors.of(model, torch.full((len(vectors),), len(own), device=own.device))
+    return _run((own, own), (own, own), recurrent, budget=None, errors=errors)[3]
 
 
 def shrunk_boxes(steps: Steps, share: float) -> Steps:
-    """The boxes when words move only by a share of what they may."""
+    """The boxes when words move only by a share of what they may; slopes alone hang on them, so rounding does not."""
     if share == 1.0:
         return steps
     clean = (steps.gates.clean, steps.before.clean, steps.after.clean, steps.hidden.clean)
@@ -112,8 +131,26 @@ def shrunk_boxes(steps: Steps, share: float) -> Steps:
     return replace(steps, gates=gates, before=before, after=after, hidden=hidden)
 
 
-def _run(own: Pair, entering: Pair, recurrent: Tensor, *, budget: int | None) -> list[Pair]:
-    """Boxes of gates, cell states before and after, and hidden states, for every step.
+def _states(own: Tensor, recurrent: Tensor) -> list[Tensor]:
+    """Gates, cell states before and after, and hidden states of the texts themselves, for every step."""
+    _, directions, texts, gates = own.shape
+    hidden = cell = own.new_zeros(directions, texts, gates // 4)
+    weight = recurrent.transpose(1, 2)
+    record: list[list[Tensor]] = [[], [], [], []]
+    for entering in own.unbind():
+        opened = torch.baddbmm(entering, hidden, weight)
+        i, f, g, o = opened.chunk(4, dim=-1)
+        before, cell = cell, f.sigmoid() * cell + i.sigmoid() * g.tanh()
+        hidden = o.sigmoid() * cell.tanh()
+        for kept, value in zip(record, (opened, before, cell, hidden), strict=True):
+            kept.append(value)
+    return [torch.stack(values) for values in record]
+
+
+def _run(
+    own: Pair, entering: Pair, recurrent: Tensor, *, budget: int | None, errors: LocalErrors | None = None
+) -> list[Pair]:
+    """Boxes of gates, cell states before and after, and hidden states, for every step; widened by rounding errors.
 
     With a budget n, the boxes of states are kept for every number j <= n of words replaced so far. A step with j
     replaced so far either read an original word after j, or a substitute after j - 1: its box is the hull of both.
@@ -129,6 +166,8 @@ def _run(own: Pair, entering: Pair, recurrent: Tensor, *, budget: int | None) ->
     for step in range(steps):
         middle = torch.matmul((hidden[0] + hidden[1]) / 2, weight)
         radius = torch.matmul((hidden[1] - hidden[0]) / 2, magnitude)
+        if errors is not None:
+            radius = radius + errors.gates
         recurring = middle - radius, middle + radius
         free = (entering[0][step], entering[1][step])
         kept = free if levels == 1 else (own[0][step], own[1][step])
@@ -140,6 +179,9 @@ def _run(own: Pair, entering: Pair, recurrent: Tensor, *, budget: int | None) ->
             cell_2, hidden_2 = cell_box(other, (cell[0][:-1], cell[1][:-1]))
             opened, new_cell, new_hidden = _hull(opened, other), _hull(new_cell, cell_2), _hull(new_hidden, hidden_2)
         cell, hidden = new_cell, new_hidden
+        if errors is not None:
+            cell = (cell[0] - errors.cell(step), cell[1] + errors.cell(step))
+            hidden = (hidden[0] - errors.state, hidden[1] + errors.state)
         for kept_values, pair in zip(record, (opened, before, cell, hidden), strict=True):
             kept_values.append((pair[0][-1], pair[1][-1]))
     return [(torch.stack([low for low, _ in pairs]), torch.stack([high for _, high in pairs])) for pairs in record]

@@ -179,6 +179,7 @@ def carried_planes(steps: Steps, references: Sequence[Steps], injected: Tensor) 
         offset = offset + (q * (hold.offset + add.offset)).sum(dim=(0, 3))
         gate = torch.cat((q * add.first, q * hold.first, q * add.second, by_output), dim=-1)
         coefficients.append(gate)
+        offset = offset - steps.errors.lost(p, q, gate, step).sum(dim=0)
         q = q * hold.second
         p_flow = torch.einsum("dbrg,dgh->dbrh", gate, steps.recurrent)
     return offset, torch.stack(coefficients[::-1])

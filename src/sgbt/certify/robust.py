@@ -42,7 +42,7 @@ def robust_by_oracle(
     table.require_read_by(classifier.tokenizer)
     index = SubstitutionIndex.build(table, classifier.vocabulary)
     held, proven, vacuous, total = 0, 0, 0, 0
-    model, training = classifier.model, classifier.model.training
+    model, training = classifier.deciding, classifier.deciding.training
     model.eval()
     try:
         for row in certificates:

@@ -1,125 +1,149 @@
-"""How much a margin must exceed zero before it counts: two allowances for rounding, both stated in every certificate.
+"""How much a margin must exceed zero before it counts: a proven allowance for rounding, stated in every certificate.
 
-Bounds are sums and products in float64, rounded to nearest. The first allowance covers that: 1e-9 of the largest margin
-that the model's head can make. Linear growth of rounding errors over a text of 512 words and 1,500 products per window
-would stay below 1e-10 of it.
+A certificate speaks of the labels that a classifier gives, and those are computed. The allowance covers the difference
+between a margin in real arithmetic and as the classifier computes it, and the rounding of the bound, which is found in
+float64. It depends on the model alone, and rests on one fact: a sum of n products, in any order, is off by at most
+gamma_n = n u / (1 - n u) times the sum of their magnitudes (Higham 2002, section 3.1), with u the unit roundoff.
 
-A certificate speaks of the function that the weights define in real arithmetic. A model that is deployed in float32
-evaluates it with errors of its own, and the second allowance covers those. It is zero for a model in float64, and for
-the linear models, which add up in float64 whatever their weights are stored in. Of a TextCNN in float32, alone or
-beside a linear model, it is proven (`proven_gap`). Through the steps of an LSTM errors may grow, and a proof would
-allow for more than any margin; there, and in other precisions, it is eight times the greatest difference between the
-margins as deployed and in float64, measured on texts of many lengths drawn from the model's whole vocabulary with a
-fixed seed.
+- A TextCNN decides in float32; sums are bounded by the magnitudes of its own weights and vectors (`proven_gap`).
+- The linear models add up in float64 whatever their weights are stored in; a text has at most `max_length` words.
+- A BiLSTM, and whatever is stored in half precision, decides in float64 (`sgbt.models.deciding`). Through its steps
+  errors may grow, so they are part of its bounds themselves (`sgbt.certify.lstm_rounding`); what is left is its head.
 """
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
+from sgbt.certify.lstm_rounding import gamma
 from sgbt.certify.tiers import in_float64, require_finite
-from sgbt.models import AnyModel, Bag, BiLSTM, TextClassifier, TextCNN, TwoChannel
+from sgbt.lexicon.vocabulary import PADDING
+from sgbt.models import AnyModel, BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN, TwoChannel
 from sgbt.models.activations import ACTIVATIONS
+from sgbt.models.blueprint import parts_of
+from sgbt.models.deciding import decides_in_float64
 
 FLOAT64_SHARE = 1e-9
-SAFETY = 8.0
-UNIT = 2.0**-24
-"""The unit roundoff u of float32: a rounded operation is exact but for a factor 1 + d with |d| <= u."""
+"""Of the largest margin that a head can make: more than the rounding of what a bound adds up behind the features."""
+SINGLE, DOUBLE = 2.0**-24, 2.0**-53
+"""The unit roundoffs u of float32 and float64: a rounded operation is exact but for a factor 1 + d with |d| <= u."""
 ACTIVATION_UNITS = 8
 """How many units an activation may be off, of its own value: torch's vectorised ones stay within 4."""
 STEEPEST = 1.2
 """No activation rises faster: gelu' stays below 1.13, the others' derivatives below or at 1."""
-_TEXTS_PER_LENGTH = 4
+TIMES_IN_BOUNDS = 16
+"""How often the error of one evaluation may come up in a bound: two ends, the text itself, lines and gains of swaps."""
 
 
 @torch.no_grad()
 def rounding_slack(classifier: TextClassifier) -> float:
     """The slack of a classifier's certificates: it depends on the model alone, not on the texts."""
     require_finite(classifier.model)
-    precise = in_float64(classifier.model)
-    slack = FLOAT64_SHARE * (1.0 + largest_margin(precise))
-    if isinstance(precise, Bag) or next(classifier.model.parameters()).dtype is torch.float64:
+    precise, longest = in_float64(classifier.model), classifier.max_length
+    slack = float64_allowance(precise, longest=longest)
+    single = any(weight.dtype is torch.float32 for weight in classifier.model.parameters())
+    if not single or decides_in_float64(classifier.model):
         return slack
-    beside = isinstance(precise, TwoChannel) and isinstance(precise.codes, Bag)
-    network = precise.words if beside else precise  # a linear channel adds its logits in float64
-    single = all(weight.dtype is torch.float32 for weight in classifier.model.parameters())
-    if single and isinstance(network, TextCNN) and network.embedding.projection is None:
-        return slack + proven_gap(network, longest=classifier.max_length)
-    return slack + SAFETY * measured_gap(classifier, precise)
+    networks = [part for part in parts_of(precise) if isinstance(part, TextCNN)]  # the linear models add up in float64
+    added = 4 * SINGLE * sum(largest_logit(part, longest=longest) for part in networks) if len(networks) > 1 else 0.0
+    return slack + added + sum(proven_gap(part, longest=longest) for part in networks)
 
 
 @torch.no_grad()
-def proven_gap(model: TextCNN, *, longest: int) -> float:
-    """A bound on the difference of any margin of a TextCNN between float32 and real arithmetic, whatever text is read.
+def float64_allowance(model: AnyModel, *, longest: int) -> float:
+    """What rounding in float64 may do to a margin that a model decides by, and to a bound on it."""
+    if isinstance(model, TwoChannel):
+        logits = sum(largest_logit(part, longest=longest) for part in model.parts)
+        return 8 * DOUBLE * logits + sum(float64_allowance(part, longest=longest) for part in model.parts)
+    if isinstance(model, LinearBag | GramBag):
+        return (
+            TIMES_IN_BOUNDS
+            * gamma(_most_features(model, longest) + 128, DOUBLE)
+            * largest_logit(model, longest=longest)
+        )
+    share = FLOAT64_SHARE * (1 + largest_margin(model, longest=longest))
+    if isinstance(model, BiLSTM):
+        return share + 4 * gamma(longest + 2 * model.config.hidden + 8, DOUBLE) * largest_logit(model, longest=longest)
+    return share + TIMES_IN_BOUNDS * proven_gap(model, longest=longest, unit=DOUBLE)
 
-    A sum of n products, in any order, is off by at most gamma_n = n u / (1 - n u) times the sum of their magnitudes
-    (Higham 2002, section 3.1). The magnitudes of a window are at most sum_l |W_l| |v| by Cauchy's inequality, and at
-    most what they are for the largest number that any word has in each coordinate; the smaller of the two counts.
-    Errors pass the activation with its steepest slope and the head with the difference of the two rows; pooling by the
-    mean and the head add sums of their own.
+
+@torch.no_grad()
+def proven_gap(model: TextCNN, *, longest: int, unit: float = SINGLE) -> float:
+    """A bound on the difference of any margin of a TextCNN between its precision and real arithmetic, for any text.
+
+    The magnitudes of a window are at most sum_l |W_l| |v| by Cauchy's inequality, and at most what they are for the
+    largest number that any word has in each coordinate; the smaller of the two counts. Through a projection, word
+    vectors are off by a sum of their own. Errors pass the activation with its steepest slope and the head with the
+    difference of the two rows; pooling by the mean and the head add sums of their own.
     """
     ids = torch.arange(model.embedding.weight.shape[0], device=model.embedding.weight.device)
-    norm = float(model.embedding(ids).norm(dim=1).amax())
+    moved = _projection_error(model, unit)
+    norm = float(model.embedding(ids).norm(dim=1).amax() + moved.norm())
     features, magnitudes = _feature_magnitudes(model), _window_magnitudes(model)
     errors = []
     for layer, largest in zip(model.convolutions, magnitudes, strict=True):
         filters = layer.get_parameter("weight")  # [filters, width, size]
         by_norms = layer.get_parameter("bias").abs() + norm * filters.norm(dim=1).sum(dim=1)
-        reach = torch.minimum(by_norms, largest)
-        errors.append(STEEPEST * _gamma(filters[0].numel() + filters.shape[2] + 1) * reach)
-    off = torch.cat(errors) + ACTIVATION_UNITS * UNIT * features
+        by_words = torch.einsum("fdk,d->f", filters.abs(), moved)
+        reach = torch.minimum(by_norms, largest + by_words)
+        errors.append(STEEPEST * (gamma(filters[0].numel() + filters.shape[2] + 1, unit) * reach + by_words))
+    off = torch.cat(errors) + ACTIVATION_UNITS * unit * features
     if model.config.pooling == "mean":
-        off = off + _gamma(longest + 1) * (features + off)
+        off = off + gamma(longest + 1, unit) * (features + off)
     weight, bias = model.head.weight, model.head.bias
-    summed = _gamma(weight.shape[1] + 2) * (weight.abs() @ (features + off) + bias.abs())
+    summed = gamma(weight.shape[1] + 2, unit) * (weight.abs() @ (features + off) + bias.abs())
     passed = ((weight.unsqueeze(0) - weight.unsqueeze(1)).abs() * off).sum(dim=-1)
     return float((passed + summed.unsqueeze(0) + summed.unsqueeze(1)).amax())
 
 
-def _gamma(products: int) -> float:
-    return products * UNIT / (1 - products * UNIT)
-
-
-def largest_margin(model: AnyModel) -> float:
-    """The greatest difference of two logits that the head can make of features in their range."""
+def largest_margin(model: AnyModel, *, longest: int) -> float:
+    """The greatest difference of two logits that a model can make of texts of at most `longest` words."""
     if isinstance(model, TwoChannel):
-        return sum(largest_margin(part) for part in model.parts)
-    head = getattr(model, "head", None)
-    if not isinstance(head, torch.nn.Linear):
-        return 1000.0 * max(float(weight.abs().amax()) for weight in model.parameters())  # words that add up
-    weight, bias = head.weight, head.bias
+        return sum(largest_margin(part, longest=longest) for part in model.parts)
+    if isinstance(model, LinearBag | GramBag):
+        return 2 * largest_logit(model, longest=longest)
+    weight, bias = model.head.weight, model.head.bias
     spread = (weight.unsqueeze(0) - weight.unsqueeze(1)).abs()
     features = _feature_magnitudes(model)
     return float(((spread * features).sum(dim=-1) + (bias.unsqueeze(0) - bias.unsqueeze(1)).abs()).amax())
 
 
-@torch.no_grad()
-def measured_gap(classifier: TextClassifier, precise: AnyModel) -> float:
-    """The greatest difference of margins between the model as it is deployed and its copy in float64."""
-    generator = torch.Generator().manual_seed(0)
-    training = classifier.model.training
-    classifier.model.eval()
-    gap, length = 0.0, 1
-    try:
-        while True:
-            shape = (_TEXTS_PER_LENGTH, min(length, classifier.max_length))
-            ids = torch.randint(1, max(len(classifier.vocabulary), 2), shape, generator=generator)
-            ids = ids.to(classifier.device)
-            difference = classifier.model(ids).double() - precise(ids)
-            gap = max(gap, float((difference.amax(dim=1) - difference.amin(dim=1)).amax()))
-            if length >= classifier.max_length:
-                return gap
-            length *= 2
-    finally:
-        classifier.model.train(training)
+def largest_logit(model: TextCNN | BiLSTM | LinearBag | GramBag, *, longest: int) -> float:
+    """An upper bound of every logit's magnitude, and of the magnitudes of the terms that it is a sum of."""
+    if isinstance(model, TextCNN | BiLSTM):
+        weight, features = model.head.weight.abs(), _feature_magnitudes(model)
+        return float(((weight * features).sum(dim=1) + model.head.bias.abs()).amax())
+    heaviest = float(model.weight.abs().amax()) if model.weight.numel() else 0.0
+    count: float = _most_features(model, longest)
+    if isinstance(model, LinearBag):  # the squares of the factors of n words add up to one, so they to sqrt(n) at most
+        count = count / math.sqrt(max(longest, 1))
+    return count * heaviest + float(model.bias.abs().amax())
 
 
-def _feature_magnitudes(model: AnyModel) -> Tensor:
+def _most_features(model: LinearBag | GramBag, longest: int) -> int:
+    """How many weights a text of so many words can have."""
+    if isinstance(model, LinearBag):
+        return longest * (1 + len(model.config.features))
+    config = model.config
+    return longest * config.longest * len(config.resolutions) * (2 if config.ending else 1)
+
+
+def _projection_error(model: TextCNN, unit: float) -> Tensor:
+    """How far each coordinate of a word vector may be off because of a projection of the embedding."""
+    words, layer = model.embedding.weight, model.embedding.projection
+    if layer is None:
+        return words.new_zeros(model.embedding.width)
+    magnitude = layer.weight.abs() @ words[PADDING + 1 :].abs().amax(dim=0) + layer.bias.abs()
+    return gamma(layer.in_features + 1, unit) * magnitude
+
+
+def _feature_magnitudes(model: TextCNN | BiLSTM) -> Tensor:
     """An upper bound of every pooled feature's magnitude, whatever text is read."""
     if isinstance(model, BiLSTM):
         return model.head.weight.new_ones(())
-    assert isinstance(model, TextCNN)
     z = torch.cat(_window_magnitudes(model))
     low, high = ACTIVATIONS[model.config.activation].range(-z, z)
     return torch.maximum(low.abs(), high.abs())

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
+from sgbt.bounds.ibp import Pair
 from sgbt.certify.lines import Box
 from sgbt.certify.lstm_boxes import Steps, cell_box
 from sgbt.certify.lstm_planes import Planes, added_planes, kept_planes, output_planes
@@ -58,7 +59,7 @@ class _Tightening:
             self.kept.append(kept_planes(gates, before, around))
             self.added.append(added_planes(gates, around))
             cell = cell_box((gates.lower, gates.upper), (before.lower, before.upper))
-            after = _meet(self.steps.after.at(step), *cell[0])
+            after = _meet(self.steps.after.at(step), *_wider(cell[0], self.steps.errors.cell(step)))
             after = _meet(after, *self._ends(step, None, _units(after)))
             self.after.append(after)
             around = self._around(step, gates, before, after)
@@ -66,7 +67,8 @@ class _Tightening:
             opened = [end.chunk(4, dim=-1)[3].sigmoid() for end in (gates.lower, gates.upper)]
             squashed = after.lower.tanh(), after.upper.tanh()
             corners = torch.stack([gate * value for gate in opened for value in squashed])
-            self.hidden.append(_meet(self.steps.hidden.at(step), corners.amin(dim=0), corners.amax(dim=0)))
+            product = _wider((corners.amin(dim=0), corners.amax(dim=0)), self.steps.errors.state)
+            self.hidden.append(_meet(self.steps.hidden.at(step), *product))
             before = after
         return replace(
             self.steps,
@@ -92,7 +94,7 @@ class _Tightening:
         low, high = self._ends(step - 1, rows, torch.zeros_like(rows))
         own = self.words[step]
         least, greatest = own.amin(dim=2), own.amax(dim=2)
-        return _meet(box, low + least, high + greatest)
+        return _meet(box, *_wider((low + least, high + greatest), self.steps.errors.gates))
 
     def _ends(self, step: int, by_hidden: Tensor | None, by_cell: Tensor) -> tuple[Tensor, Tensor]:
         """The range of by_hidden . h + by_cell . c after a step; weights are [directions, texts, targets, hidden]."""
@@ -113,6 +115,7 @@ class _Tightening:
             hold, add = self.kept[s].chosen(q), self.added[s].chosen(q)
             total = total + (q * (hold.offset + add.offset)).sum(dim=-1)
             gate = torch.cat((q * add.first, q * hold.first, q * add.second, by_output), dim=-1)
+            total = total - self.steps.errors.lost(q if p is None else p, q, gate, s)
             total = total + torch.einsum("dbrg,dbcg->dbrc", gate, self.words[s]).amin(dim=-1)
             q = q * hold.second
             p = torch.einsum("dbrg,dgh->dbrh", gate, self.steps.recurrent)
@@ -132,6 +135,11 @@ def _choices(steps: Steps, question: Question) -> list[Tensor]:
     for direction, (move, step) in enumerate(zip(steps.moves, steps.steps, strict=True)):
         table[step, direction, question.swaps.text, question.swaps.slot] += move
     return list(table.view(length, directions, texts, slots, gates).unbind())
+
+
+def _wider(ends: Pair, error: Tensor | float) -> Pair:
+    """The ends moved apart by what rounding may have lost."""
+    return ends[0] - error, ends[1] + error
 
 
 def _units(box: Box) -> Tensor:

@@ -14,6 +14,7 @@ from sgbt.data.dataset import odd_label_names
 from sgbt.errors import ModelError
 from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models.blueprint import AnyModel, parts_of, words_read_by
+from sgbt.models.deciding import Twin, decides_in_float64
 from sgbt.models.identity import identity_of
 
 POSITIONS_PER_BATCH = 1 << 16
@@ -40,6 +41,7 @@ class TextClassifier:
     table: SubstitutionTable | None = None
     max_length: int = 512
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    _twin: Twin | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_kinds(self)
@@ -67,15 +69,27 @@ class TextClassifier:
     @torch.no_grad()
     def logits_of(self, ids: RaggedIds, *, batch_size: int = 256) -> Tensor:
         """Logits [texts, labels] in float64, in the order of the texts, in batches of like length; dropout is off."""
-        training = self.model.training
-        self.model.eval()
+        model = self.deciding
+        training = model.training
+        model.eval()
         result = torch.empty(len(ids), len(self.label_names), dtype=torch.float64)
         try:
             for batch in batches(ids, size=batch_size, words=POSITIONS_PER_BATCH):
-                result[batch.rows] = self.model(batch.ids.to(self.device), batch.mask.to(self.device)).double().cpu()
+                result[batch.rows] = model(batch.ids.to(self.device), batch.mask.to(self.device)).double().cpu()
         finally:
-            self.model.train(training)
+            model.train(training)
         return result
+
+    @property
+    def deciding(self) -> AnyModel:
+        """The model by which labels are decided: the model itself, or its twin in float64 (`sgbt.models.deciding`)."""
+        if not decides_in_float64(self.model):
+            return self.model
+        twin = self._twin
+        if twin is None or not twin.still_of(self.model):
+            twin = Twin.of(self.model)
+            object.__setattr__(self, "_twin", twin)
+        return twin.model
 
     @property
     def device(self) -> torch.device:

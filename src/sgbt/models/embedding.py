@@ -38,6 +38,7 @@ class WordEmbedding(nn.Module):
         self.register_buffer("codes", codes)
         self._box: tuple[object, Interval] | None = None
         self.source: EmbeddingTable | None = None
+        self.precision: torch.dtype | None = None
 
     @staticmethod
     def of(table: EmbeddingTable, *, trainable: bool = False, projection: int | None = None) -> WordEmbedding:
@@ -68,8 +69,10 @@ class WordEmbedding(nn.Module):
         return ids if self.codes is None else self.codes[ids]
 
     def forward(self, codes: Tensor) -> Tensor:
-        """The vectors of codes of any shape, along a new last axis."""
+        """The vectors of codes of any shape, along a new last axis, in `precision` if that is set."""
         vectors = nn.functional.embedding(codes, self.weight)
+        if self.precision is not None:
+            vectors = vectors.to(self.precision)
         if self.projection is not None:
             vectors = self.projection(vectors)
         return vectors * (codes != PADDING).unsqueeze(-1).to(vectors.dtype)
