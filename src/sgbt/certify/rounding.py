@@ -64,7 +64,7 @@ def float64_allowance(model: AnyModel, *, longest: int) -> float:
             * gamma(_most_features(model, longest) + 128, DOUBLE)
             * largest_logit(model, longest=longest)
         )
-    share = FLOAT64_SHARE * (1 + largest_margin(model, longest=longest))
+    share = FLOAT64_SHARE * (1 + largest_margin(model))
     if isinstance(model, BiLSTM):
         return share + 4 * gamma(longest + 2 * model.config.hidden + 8, DOUBLE) * largest_logit(model, longest=longest)
     return share + TIMES_IN_BOUNDS * proven_gap(model, longest=longest, unit=DOUBLE)
@@ -99,12 +99,8 @@ def proven_gap(model: TextCNN, *, longest: int, unit: float = SINGLE) -> float:
     return float((passed + summed.unsqueeze(0) + summed.unsqueeze(1)).amax())
 
 
-def largest_margin(model: AnyModel, *, longest: int) -> float:
-    """The greatest difference of two logits that a model can make of texts of at most `longest` words."""
-    if isinstance(model, TwoChannel):
-        return sum(largest_margin(part, longest=longest) for part in model.parts)
-    if isinstance(model, LinearBag | GramBag):
-        return 2 * largest_logit(model, longest=longest)
+def largest_margin(model: TextCNN | BiLSTM) -> float:
+    """The greatest difference of two logits that the head can make of features in their range."""
     weight, bias = model.head.weight, model.head.bias
     spread = (weight.unsqueeze(0) - weight.unsqueeze(1)).abs()
     features = _feature_magnitudes(model)
