@@ -166,8 +166,33 @@ def test_a_file_comes_back_with_its_certificates(client: TestClient) -> None:
     assert [row["verdict"] for row in rows] == [str(proof.verdict) for proof in proofs]
     assert [row["review"] for row in rows] == texts
     assert [row["id"] for row in rows] == [f"=1+{number}" for number in range(20)]
+    assert [row["unknown"] for row in rows] == [str(proof.unknown) for proof in proofs]
     counts = json.loads(told.headers["x-verdicts"])
     assert counts.pop("rows") == 20 == sum(counts.values())
+    classes = json.loads(told.headers["x-classes"])
+    assert classes["warning"] is None
+    assert [each["label"] for each in classes["classes"]] == list(names)
+    assert sum(each["certified"] for each in classes["classes"]) == sum(proof.certified for proof in proofs)
+    assert sum(each["right"] for each in classes["classes"]) == sum(p.label == p.predicted for p in proofs)
+
+
+@pytest.mark.parametrize("label", [None, "stars"])
+def test_a_file_with_one_answer_for_everything_is_warned_about(client: TestClient, label: str | None) -> None:
+    stars = ("good", "bad")
+    content = "text,stars\n" + "".join(f"zzz {'q' * (number + 1)},{stars[number % 2]}\n" for number in range(25))
+    told = upload(client, content.encode(), **({} if label is None else {"label": label}))
+    assert told.status_code == 200, told.text
+    (answer,) = {row["predicted"] for row in rows_of(told.text)}
+    classes = json.loads(told.headers["x-classes"])
+    assert classes["labelled"] == (label is not None)
+    assert f"{answer!r} for all 25 texts" in classes["warning"]
+    assert json.loads(told.headers["x-verdicts"])["nothing-to-replace"] >= 1
+
+
+def test_a_text_with_nothing_to_replace_says_so_and_how_much_of_it_is_known(client: TestClient) -> None:
+    told = answered(client, "/certify", text="zzz qqq")
+    assert (told["verdict"], told["unknown"], told["read"], told["radius"]) == ("nothing-to-replace", 2, 2, 0)
+    assert answered(client, "/certify", text=TEXTS[0])["unknown"] == 0
 
 
 @pytest.mark.parametrize(

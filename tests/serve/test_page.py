@@ -28,6 +28,35 @@ def test_two_models_are_examined_side_by_side(page: Any) -> None:
     assert boxes[0]["y"] == boxes[1]["y"]
 
 
+def test_a_text_with_nothing_to_replace_has_a_neutral_verdict_and_says_how_much_is_known(page: Any) -> None:
+    examine(page, "zzz qqq")
+    assert page.locator(".verdict strong").all_inner_texts() == ["Nothing to replace"] * 2
+    verdict = page.locator("article").nth(0).locator(".verdict")
+    assert "2 of 2 words unknown" in verdict.inner_text()
+    colour = "all => all.map(one => getComputedStyle(one.querySelector('strong')).color)"
+    (neutral, *_) = page.locator(".verdict").evaluate_all(colour)
+    page.get_by_role("button", name="Attack").click()
+    page.get_by_text("There is no swap to try.").first.wait_for()
+    assert page.locator(".verdict strong").all_inner_texts() == ["Nothing to replace"] * 2
+    examine(page, TEXT)
+    assert neutral not in page.locator(".verdict").evaluate_all(colour)
+
+
+def test_a_file_shows_every_class_and_a_model_with_one_answer(page: Any, tmp_path: Path) -> None:
+    stars = ("good", "bad")
+    rows = [f"zzz {'q' * (number + 1)},{stars[number % 2]}" for number in range(25)]
+    (tmp_path / "same.csv").write_text("\n".join(["text,stars", *rows]))
+    page.set_input_files("#csv", tmp_path / "same.csv")
+    page.fill("#truth", "stars")
+    page.get_by_role("button", name="Certify rows").click()
+    result = page.locator("#csv-result")
+    result.locator("table").wait_for()
+    told = result.inner_text()
+    assert "for all 25 texts" in told
+    assert "with nothing to replace" in told
+    assert [row.split()[:2] for row in result.locator("tbody tr").all_inner_texts()] == [["good", "13"], ["bad", "12"]]
+
+
 def test_every_word_shows_its_substitutes_to_the_mouse_and_to_the_keyboard(page: Any) -> None:
     examine(page)
     tip = page.get_by_role("tooltip")

@@ -30,10 +30,19 @@ KINDS = dict.fromkeys(("/predict", "/certify", "/attack", "/attack/live"), "appl
 CSV_BODY = {
     "requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}},
 }
+STRING = {"schema": {"type": "string"}}
 CSV_ANSWER: Responses = {
     200: {
-        "description": "The same rows with the columns predicted, probability, verdict, margin, radius, replaceable "
-        "and tier.",
+        "description": "The same rows with the columns predicted, probability, verdict, margin, radius, replaceable, "
+        "unknown and tier.",
+        "headers": {
+            "X-Verdicts": {"description": "How many rows there are, and how many of each verdict; JSON.", **STRING},
+            "X-Classes": {
+                "description": "For each class its texts, how many of them are right and certified, and how often the "
+                "model answers it; and a warning if it answers the same for all texts; JSON.",
+                **STRING,
+            },
+        },
         "content": {"text/csv": {"schema": {"type": "string"}}},
     }
 }
@@ -140,7 +149,11 @@ def _add_files(app: FastAPI, pool: Pool) -> None:
         return Response(
             done["csv"],
             media_type="text/csv",
-            headers={"Content-Disposition": 'attachment; filename="certified.csv"', "X-Verdicts": counts},
+            headers={
+                "Content-Disposition": 'attachment; filename="certified.csv"',
+                "X-Verdicts": counts,
+                "X-Classes": json.dumps(done["classes"]),
+            },
         )
 
 

@@ -7,20 +7,24 @@ import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sgbt.by_class import ByClass
 from sgbt.certify import Certificate, Prepared, certify
+from sgbt.certify.summary import by_class
 from sgbt.data.tables import Table, read_csv, shown
 from sgbt.errors import DataError
 
 Step = Callable[[dict[str, Any]], None]
 UPLOAD = "the uploaded file"
-ADDED = ("predicted", "probability", "verdict", "margin", "radius", "replaceable", "tier")
+ADDED = ("predicted", "probability", "verdict", "margin", "radius", "replaceable", "unknown", "tier")
 """The columns that are added; a file that has one of them already is refused."""
+MOST_CLASSES, MOST_LETTERS = 20, 60
+"""What is said of classes goes into a header, which has little room."""
 
 
 def certified_csv(
     prepared: Prepared, content: str, *, text_column: str, label_column: str | None, most: int, step: Step
 ) -> dict[str, Any]:
-    """The file with a certificate in every row, and how many of each verdict there are.
+    """The file with a certificate in every row, how many of each verdict there are, and what is said of each class.
 
     Cells come back as they were. With a label column, a text whose label the model misses is `misclassified`;
     without one, the label to defend is the model's own. `step` hears how many rows are done, and may stop the work.
@@ -40,7 +44,21 @@ def certified_csv(
     for row, (proof, chance) in enumerate(zip(proofs, chances, strict=True)):
         rows.writerow([*(column[row] for column in table.columns.values()), *_added(proof, chance, names)])
     verdicts = [str(proof.verdict) for proof in proofs]
-    return {"csv": out.getvalue(), "rows": len(verdicts), "verdicts": {v: verdicts.count(v) for v in set(verdicts)}}
+    return {
+        "csv": out.getvalue(),
+        "rows": len(verdicts),
+        "verdicts": {v: verdicts.count(v) for v in set(verdicts)},
+        "classes": _classes(by_class(proofs, names, labelled=labels is not None)),
+    }
+
+
+def _classes(found: ByClass) -> dict[str, Any]:
+    """The classes with the most texts, so few and so short that a header has room for them, and the warning."""
+    told = found.to_json()
+    largest = sorted(told["classes"], key=lambda each: -each["texts"])[:MOST_CLASSES]
+    shown = [{**each, "label": each["label"][:MOST_LETTERS]} for each in told["classes"] if each in largest]
+    warning = found.warning if found.warning is None else found.warning[: 2 * MOST_LETTERS]
+    return {"labelled": found.labelled, "warning": warning, "classes": shown}
 
 
 def _added(proof: Certificate, chance: float, names: Sequence[str]) -> tuple[object, ...]:
@@ -52,6 +70,7 @@ def _added(proof: Certificate, chance: float, names: Sequence[str]) -> tuple[obj
         f"{proof.margin:.6g}",
         "" if radius is None else radius,
         proof.replaceable,
+        proof.unknown,
         proof.tier,
     )
 

@@ -52,6 +52,7 @@ def examined(
         "radius": _radius(prepared, text, proof),
         "max_substitutions": max_substitutions,
         "replaceable": proof.replaceable,
+        "unknown": proof.unknown,
         "log10_combinations": log10_combinations(prepared.table, read),
         "shares_by": told.tier,
         "unattributed": told.clean - told.base,

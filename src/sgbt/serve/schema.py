@@ -136,8 +136,10 @@ class Piece(BaseModel):
 class Certified(Prediction):
     """What is proven about a text.
 
-    `certified`: whatever words are replaced by their substitutes, however many, the label stays. `abstained`: that was
-    not proven. `misclassified`: the text has another label than the one to defend. `margin` is the proven least lead of
+    `certified`: whatever words are replaced by their substitutes, however many, the label stays. `nothing-to-replace`:
+    no word may be replaced, so nothing was to be proven. `abstained`: that the label stays was not proven.
+    `misclassified`: the text has another label than the one to defend. Of the words that are read, `replaceable` have
+    substitutes and `unknown` are not in the model's vocabulary. `margin` is the proven least lead of
     the label over any other, `clean_margin` its lead over `rival` in the text as it stands. `radius` is the largest
     number of replaced words for which the label provably stays. The pieces and the `rest`, which has no word that is
     read, are the text.
@@ -153,6 +155,7 @@ class Certified(Prediction):
     radius: int | None
     max_substitutions: int | None
     replaceable: int
+    unknown: int
     log10_combinations: float
     shares_by: str
     unattributed: float

@@ -5,6 +5,7 @@ import { marginPicture, sign, trace } from "/static/pictures.js";
 import { tableOf, wordsOf } from "/static/words.js";
 
 const quick = matchMedia("(prefers-reduced-motion: reduce)");
+const SPOKEN = { certified: "certified", "nothing-to-replace": "nothing to replace" };
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 export class Panel {
@@ -33,7 +34,7 @@ export class Panel {
     const text_ = make("div", {}, this.words.group, make("div", { class: "legend" }, "Share of the worst case", make("span", { class: "scale", "aria-hidden": "true" }),
       `by the bound ${told.shares_by}.${cut}`));
     this.body.replaceChildren(this.verdict, this.labels, text_, this.fight, marginPicture(told, this.body.clientWidth), this.facts(told), tableOf(told));
-    return `${this.card.name}: ${told.label}, ${told.verdict === "certified" ? "certified" : "not proven"}`;
+    return `${this.card.name}: ${told.label}, ${SPOKEN[told.verdict] || "not proven"}`;
   }
 
   facts(told) {
@@ -41,7 +42,8 @@ export class Panel {
       ? `all ${told.replaceable} replaceable words` : `${told.radius} of ${told.replaceable} replaceable words`;
     const list = make("dl", { class: "facts" });
     for (const [name, value] of [["Radius", radius], ["Versions of this text", count(told.log10_combinations)],
-      ["Best bound", told.tier], ["Rounding slack", told.slack.toExponential(1)]]) list.append(make("div", {}, make("dt", {}, name), make("dd", {}, value)));
+      ["Unknown words", `${told.unknown} of ${told.read}`],
+      ["Best bound", told.verdict === "nothing-to-replace" ? "none needed" : told.tier], ["Rounding slack", told.slack.toExponential(1)]]) list.append(make("div", {}, make("dt", {}, name), make("dd", {}, value)));
     return list;
   }
 
@@ -49,10 +51,19 @@ export class Panel {
     if (told.verdict === "certified") {
       const scope = this.scope(told);
       this.setVerdict("certified", "Certified", `${scope[0].toUpperCase()}${scope.slice(1)} changes the label ${told.label}.`);
+    } else if (told.verdict === "nothing-to-replace") {
+      this.setVerdict("neutral", "Nothing to replace", this.whyNothing(told));
     } else {
       const upTo = told.radius ? ` It is proven for up to ${told.radius} replaced word${told.radius === 1 ? "" : "s"}.` : "";
       this.setVerdict("open", "Not proven", `Whether substitutes can change the label ${told.label} was not decided.${upTo}`);
     }
+  }
+
+  whyNothing(told) {
+    const why = !told.read ? "The text has no words" : told.replaceable ? "No word may be replaced" : "None of its words has a substitute";
+    const known = !told.unknown ? "" : told.unknown < told.read ? ` ${told.unknown} of ${told.read} words unknown.`
+      : ` ${told.unknown} of ${told.read} words unknown: the model knows none of them.`;
+    return `${why}, so nothing was to be proven about the label ${told.label}.${known}`;
   }
 
   scope(told) {
@@ -119,6 +130,10 @@ export class Panel {
       this.setVerdict("certified", "The proof holds", `The attack gave up, as it must: ${this.scope(told)} changes the label ${told.label}.`);
       state.textContent = `No swap helps any more. ${effort}`;
       return `${this.card.name}: the proof holds, the label stays ${told.label}`;
+    }
+    if (told.outcome === "nothing-to-replace") {
+      state.textContent = "There is no swap to try.";
+      return `${this.card.name}: nothing to replace, the label stays ${told.label}`;
     }
     state.textContent = `No attack found a way. ${effort}`;
     this.setVerdict("open", "Neither broken nor proven", "All attacks failed, which is no proof: another substitution may still change the label.");

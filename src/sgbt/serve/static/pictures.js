@@ -4,6 +4,7 @@ import { figure, make, svg } from "/static/dom.js";
 const SIGNS = {
   certified: ["M24 4 42 10.500v12.500c0 10.800-7.300 18.300-18 22-10.700-3.700-18-11.200-18-22V10.500z", "m15.500 24 6 6L33 18"],
   open: ["M24 4 42 10.500v12.500c0 10.800-7.300 18.300-18 22-10.700-3.700-18-11.200-18-22V10.500z", "M18.500 19.500a5.500 5.500 0 1 1 8 4.900c-1.700.9-2.500 1.900-2.500 4.100M24 34v.1"],
+  neutral: ["M24 4 42 10.500v12.500c0 10.800-7.300 18.300-18 22-10.700-3.700-18-11.200-18-22V10.500z", "M16.500 24.500h15"],
   broken: ["M24 4 42 10.500v12.500c0 10.800-7.300 18.300-18 22-10.700-3.700-18-11.200-18-22V10.500z", "m27 8-7 12 8 6-6 14"],
 };
 
@@ -23,7 +24,8 @@ export function marginPicture(told, room) {
   const width = Math.min(Math.max(room, 280), 640);
   const x = (value) => 16 + ((value - low) / span) * (width - 32);
   const safe = least > told.slack;
-  const kind = safe ? "safe" : "unsafe";
+  const vacuous = told.verdict === "nothing-to-replace";
+  const kind = vacuous ? "plain" : safe ? "safe" : "unsafe";
   const anchor = (place) => (place < 70 ? "start" : place > width - 70 ? "end" : "middle");
   const text = (place, y, words) => svg("text", { x: place, y, "text-anchor": anchor(place) }, words);
   const picture = svg("svg", { viewBox: `0 0 ${width} 66`, "aria-hidden": "true" },
@@ -34,7 +36,7 @@ export function marginPicture(told, room) {
     svg("circle", { class: "now", cx: x(now), cy: 34, r: 7 }),
     text(x(now), 16, `as it stands ${figure(now)}`), text(x(least), 62, `at worst ${figure(least)}`));
   if (Math.abs(x(0) - x(least)) > 110) picture.append(text(x(0), 62, "0: label changes"));
-  const bound = safe ? `Whatever is replaced, it stays above ${figure(least)}.` : `It is not proven to stay above zero: the bound is ${figure(least)}.`;
+  const bound = vacuous ? "No other version of the text is allowed." : safe ? `Whatever is replaced, it stays above ${figure(least)}.` : `It is not proven to stay above zero: the bound is ${figure(least)}.`;
   return make("figure", {}, picture, make("figcaption", {}, `Margin over ${told.rival}: ${figure(now)}. ${bound}`));
 }
 

@@ -2,7 +2,7 @@
 import { ask } from "/static/api.js";
 import { byId, make, percent } from "/static/dom.js";
 
-const NAMES = { certified: "certified", abstained: "not proven", misclassified: "misclassified" };
+const NAMES = { certified: "certified", "nothing-to-replace": "with nothing to replace", abstained: "not proven", misclassified: "misclassified" };
 
 export function prepareUpload(cards) {
   const input = byId("csv");
@@ -59,5 +59,20 @@ async function certified(file) {
     if (verdicts[kind]) told.push(`${verdicts[kind]} ${NAMES[kind]} (${percent(share)})`);
   }
   const name = `${file.name.replace(/\.csv$/i, "")}-certified.csv`;
-  return [make("strong", {}, `${rows.toLocaleString("en")} rows: ${told.join(", ")}`), stack, make("a", { href: address, download: name }, `Download ${name}`)];
+  const classes = JSON.parse(response.headers.get("X-Classes"));
+  return [make("strong", {}, `${rows.toLocaleString("en")} rows: ${told.join(", ")}`), stack, ...byClass(classes),
+    make("a", { href: address, download: name }, `Download ${name}`)];
+}
+
+// What the model does with each class, and a warning if it has one answer for everything.
+function byClass({ labelled, warning, classes }) {
+  const columns = labelled
+    ? { Texts: (one) => one.texts, Right: (one) => one.right, Answers: (one) => one.answered, Certified: (one) => one.certified }
+    : { Answers: (one) => one.answered, Certified: (one) => one.certified };
+  const head = make("tr", {}, make("th", { scope: "col" }, "Class"), ...Object.keys(columns).map((name) => make("th", { scope: "col", class: "number" }, name)));
+  const rows = classes.map((one) => make("tr", {}, make("td", {}, one.label),
+    ...Object.values(columns).map((cell) => make("td", { class: "number" }, cell(one).toLocaleString("en")))));
+  const table = make("table", {}, make("caption", { class: "unseen" }, "Rows by class"), make("thead", {}, head), make("tbody", {}, ...rows));
+  const said = warning ? [make("p", { class: "warned" }, `Warning: ${warning}.`)] : [];
+  return [...said, make("div", { class: "scroll", tabindex: "0" }, table)];
 }
