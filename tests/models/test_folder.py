@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import resource
 import pickle
+import resource
 from pathlib import Path
 
 import numpy as np
