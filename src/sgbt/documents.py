@@ -148,6 +148,7 @@ def kind_of(value: object) -> str:
     return names.get(type(value), "a number")
 
 
+_NESTING = frozenset({dict, list})
 _TOO_DEEP = f"lists or objects within each other more than {DEEPEST} deep"
 _TOO_LARGE = "a whole number beyond 64 bits"
 
@@ -187,16 +188,16 @@ _ANY = json.JSONDecoder(object_pairs_hook=_distinct, parse_int=_whole)
 
 
 def _refuse_depth(value: Any) -> None:
-    level = [value]
-    for _ in range(DEEPEST + 1):
-        level = [each for item in level for each in _children(item) if isinstance(each, dict | list)]
+    level = [value] if type(value) in _NESTING else []
+    for _ in range(DEEPEST):
+        level = [each for item in level for each in _children(item) if type(each) in _NESTING]
         if not level:
             return
     raise _Fault(_TOO_DEEP)
 
 
 def _children(item: Any) -> Any:
-    return item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+    return item.values() if type(item) is dict else item if type(item) is list else ()
 
 
 def _refuse_halves(value: Any) -> None:

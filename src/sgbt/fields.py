@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
@@ -12,11 +12,29 @@ from sgbt.errors import SgbtError
 Fits = Callable[[Any], bool]
 
 
-def refuse_odd_fields(cls: type, row: Mapping[str, Any], *, kind: type[SgbtError], where: str) -> None:
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What JSON writes for a field: values of some types and, of lists and objects, what is in them."""
+
+    name: str
+    types: frozenset[type]
+    within: Fits | None = None
+
+    def fits(self, value: Any) -> bool:
+        return type(value) in self.types and (self.within is None or value is None or self.within(value))
+
+
+def refuse_odd_fields(cls: type, row: Any, *, kind: type[SgbtError], where: str) -> None:
     """An error of the given kind for the first field whose value is of another kind; what is not a field passes."""
-    for name, (wanted, fits) in _kinds(cls).items():
-        if name in row and not fits(row[name]):
-            raise kind(wanted=f"{wanted} as {name}", got=_shown(row[name]), where=where)
+    kinds = _kinds(cls)
+    if not isinstance(row, dict):
+        raise kind(wanted=f"an object with the fields of {cls.__name__}", got=_shown(row), where=where)
+    for name, value in row.items():
+        found = kinds.get(name)
+        if found is None or (type(value) in found.types and found.within is None):
+            continue  # nearly always: rows are read by the hundred thousand
+        if not found.fits(value):
+            raise kind(wanted=f"{found.name} as {name}", got=_shown(value), where=where)
 
 
 def _shown(value: Any) -> str:
@@ -25,40 +43,39 @@ def _shown(value: Any) -> str:
 
 
 @cache
-def _kinds(cls: type) -> dict[str, tuple[str, Fits]]:
+def _kinds(cls: type) -> dict[str, _Kind]:
     """The fields whose annotation says what JSON writes for them."""
     return {field.name: found for field in fields(cls) if (found := _kind(str(field.type)))}
 
 
-def _kind(annotation: str) -> tuple[str, Fits] | None:
+def _kind(annotation: str) -> _Kind | None:
     if annotation.endswith(" | None"):
         inner = _kind(annotation.removesuffix(" | None"))
-        return inner and (f"{inner[0]} or nothing", lambda value: value is None or inner[1](value))
+        return inner and _Kind(f"{inner.name} or nothing", inner.types | {type(None)}, inner.within)
     return _KINDS.get(annotation)
 
 
-def _list_of(each: type) -> Fits:
-    return lambda value: isinstance(value, list | tuple) and all(type(item) is each for item in value)
+def _all(types: Collection[type]) -> Fits:
+    return lambda value: all(type(each) in types for each in (value.values() if isinstance(value, dict) else value))
 
 
-_KINDS: dict[str, tuple[str, Fits]] = {
-    "int": ("a whole number", lambda value: type(value) is int),
-    "float": ("a number", lambda value: type(value) in (int, float)),
-    "bool": ("true or false", lambda value: type(value) is bool),
-    "str": ("a text", lambda value: isinstance(value, str)),
-    "Verdict": ("a text", lambda value: isinstance(value, str)),
-    "tuple[str, ...]": ("a list of texts", _list_of(str)),
-    "tuple[Swap, ...]": ("a list of swaps", _list_of(dict)),
-    "tuple[Mapping[str, Any], ...]": ("a list of objects", _list_of(dict)),
-    "Mapping[str, Any]": ("an object", lambda value: isinstance(value, dict)),
-    "dict[str, Any]": ("an object", lambda value: isinstance(value, dict)),
-    "Mapping[str, float]": (
-        "an object of numbers",
-        lambda value: isinstance(value, dict) and all(type(each) in (int, float) for each in value.values()),
-    ),
-    "Mapping[str, str]": (
-        "an object of texts",
-        lambda value: isinstance(value, dict) and all(isinstance(each, str) for each in value.values()),
-    ),
+_NUMBER = frozenset({int, float})
+_TEXT = frozenset({str})
+_LIST = frozenset({list, tuple})
+_OBJECT = frozenset({dict})
+_KINDS: dict[str, _Kind] = {
+    "int": _Kind("a whole number", frozenset({int})),
+    "float": _Kind("a number", _NUMBER),
+    "bool": _Kind("true or false", frozenset({bool})),
+    "str": _Kind("a text", _TEXT),
+    "Verdict": _Kind("a text", _TEXT),
+    "tuple[str, ...]": _Kind("a list of texts", _LIST, _all(_TEXT)),
+    "tuple[Swap, ...]": _Kind("a list of swaps", _LIST, _all(_OBJECT)),
+    "tuple[Mapping[str, Any], ...]": _Kind("a list of objects", _LIST, _all(_OBJECT)),
+    "Mapping[str, Any]": _Kind("an object", _OBJECT),
+    "dict[str, Any]": _Kind("an object", _OBJECT),
+    "Mapping[str, float]": _Kind("an object of numbers", _OBJECT, _all(_NUMBER)),
+    "dict[str, float]": _Kind("an object of numbers", _OBJECT, _all(_NUMBER)),
+    "Mapping[str, str]": _Kind("an object of texts", _OBJECT, _all(_TEXT)),
+    "dict[str, str]": _Kind("an object of texts", _OBJECT, _all(_TEXT)),
 }
-_KINDS |= {"dict[str, float]": _KINDS["Mapping[str, float]"], "dict[str, str]": _KINDS["Mapping[str, str]"]}
