@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.report.records import record
 
 from sgbt.by_class import ByClass
+from sgbt.errors import EvaluationError
+from sgbt.evaluate import RunRecord
 from sgbt.shares import Share
 
 NAMES = ("negative", "positive", "mixed")
@@ -54,3 +57,34 @@ def test_without_labels_one_answer_is_named_all_the_same() -> None:
 def test_json_keeps_everything() -> None:
     found = ByClass.of(NAMES, [(0, 1)] * 30 + [(1, 1)] * 5, proven=[(0, False)])
     assert ByClass.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"right": 4},
+        {"right": -1},
+        {"texts": "3"},
+        {"answered": None},
+        {"label": 7},
+        {"certified": 2},
+        {"certified_texts": True},
+    ],
+)
+def test_counts_that_cannot_be_are_refused(change: dict[str, object]) -> None:
+    made = ByClass.of(NAMES[:1], [(0, 0)] * 3, proven=[(0, True)]).to_json()
+    made["classes"][0] |= change
+    with pytest.raises(ValueError, match=r"of|label"):
+        ByClass.from_json(made)
+    line = json.loads(record().to_line())
+    line["metrics"]["by_class"] = made
+    with pytest.raises(EvaluationError, match="by class"):
+        RunRecord.from_line(json.dumps(line))
+
+
+@pytest.mark.parametrize("made", [5, {}, {"classes": 5, "labelled": True}, {"classes": [], "labelled": 1}])
+def test_a_record_with_something_else_is_refused(made: object) -> None:
+    line = json.loads(record().to_line())
+    line["metrics"]["by_class"] = made
+    with pytest.raises(EvaluationError, match="by class"):
+        RunRecord.from_line(json.dumps(line))

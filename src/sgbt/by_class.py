@@ -88,8 +88,10 @@ class ByClass:
 
     @staticmethod
     def from_json(made: dict[str, Any]) -> ByClass:
-        """What `to_json` made."""
-        return ByClass(tuple(map(_from_counts, made["classes"])), bool(made["labelled"]))
+        """What `to_json` made; a ValueError says what it cannot have made."""
+        if not isinstance(made.get("classes"), list) or type(made.get("labelled")) is not bool:
+            raise ValueError("no list of classes")
+        return ByClass(tuple(map(_from_counts, made["classes"])), made["labelled"])
 
 
 def _counts(each: OneClass) -> dict[str, Any]:
@@ -104,9 +106,16 @@ def _counts(each: OneClass) -> dict[str, Any]:
     return counts
 
 
-def _from_counts(counts: dict[str, Any]) -> OneClass:
-    right = int(counts["right"])
-    certified = Share(int(counts["certified"]), int(counts["certified_texts"])) if "certified" in counts else None
-    return OneClass(
-        str(counts["label"]), Share(right, int(counts["texts"])), Share(right, int(counts["answered"])), certified
-    )
+def _from_counts(counts: Any) -> OneClass:
+    if not isinstance(counts, dict) or not isinstance(counts.get("label"), str):
+        raise ValueError("a class without a label")
+    recall, precision = _share(counts, "right", "texts"), _share(counts, "right", "answered")
+    proven = _share(counts, "certified", "certified_texts") if "certified" in counts else None
+    return OneClass(counts["label"], recall, precision, proven)
+
+
+def _share(counts: dict[str, Any], name: str, total: str) -> Share:
+    count, of = counts.get(name), counts.get(total)
+    if type(count) is not int or type(of) is not int or not 0 <= count <= of:
+        raise ValueError(f"{name} {count} of {total} {of}"[:80])
+    return Share(count, of)

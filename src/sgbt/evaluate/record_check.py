@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sgbt.by_class import ByClass
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.outcomes import unpacked
 
@@ -27,6 +28,9 @@ def check_figures(row: Mapping[str, Any], where: str) -> None:
 def _check_metrics(figures: Any, where: str) -> None:
     _refuse_unless(isinstance(figures, dict), "figures by name", figures, where)
     for name, value in figures.items():
+        if name == "by_class":
+            _check_classes(value, where)
+            continue
         if isinstance(value, dict):
             _check_metrics(value, f"{where}, {name}")
             continue
@@ -38,6 +42,14 @@ def _check_metrics(figures: Any, where: str) -> None:
         _refuse_unless(paired, f"{name}_count of at most {name}_total", f"{count} of {total}", where)
     for name in _TABLES & figures.keys():
         _refuse_unless(isinstance(figures[name], dict), f"figures by name as {name}", figures[name], where)
+
+
+def _check_classes(value: Any, where: str) -> None:
+    try:
+        _refuse_unless(isinstance(value, dict), "figures by class", value, where)
+        ByClass.from_json(value)
+    except ValueError as problem:
+        raise EvaluationError(wanted="figures by class", got=str(problem), where=where) from problem
 
 
 def _check_point(point: Any, where: str) -> None:
@@ -69,5 +81,5 @@ _RULES: dict[str, tuple[str, Fits]] = {
     "_total": ("a count", lambda value: type(value) is int and value >= 0),
     "_interval": ("two numbers", _is_interval),
 }
-_SHARES = ("clean", "certified", "certified_of_correct", "robust", "aua", "success")
+_SHARES = ("clean", "certified", "certified_of_correct", "vacuous", "robust", "aua", "success")
 _TABLES = {"attacks", "certified_by_budget", "certified_tiers", "dev"}
