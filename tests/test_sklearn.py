@@ -62,7 +62,9 @@ def test_what_is_certified_holds_for_every_substitution(model: str) -> None:
     proven = fitted.certify(X)
     assert proven.dtype == bool
     proofs = certify(fitted.classifier_, X)
-    assert [proof.certified or proof.verdict == Verdict.VACUOUS for proof in proofs] == proven.tolist()
+    assert [proof.certified for proof in proofs] == proven.tolist()
+    assert not fitted.certify(["zzz qqq", ""]).any()
+    assert {proof.verdict for proof in fitted.certificates(["zzz qqq", ""])} == {Verdict.VACUOUS}
     assert fitted.certificates(X, max_substitutions=1) == certify(fitted.classifier_, X, max_substitutions=1)
     assert 0 < proven.sum() < len(X)
     index = SubstitutionIndex.build(small.TABLE, fitted.classifier_.vocabulary)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from sgbt.certify.certificate import Certificate, Verdict
+from sgbt.certify.certificate import Certificate
 from sgbt.certify.certifying import certify
 from sgbt.data import Split, TextDataset
 from sgbt.data.splitting import cut
@@ -110,9 +110,10 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
     def certify(self, X: Sequence[str]) -> np.ndarray:
         """For every text, whether it is proven that no substitution of any of its words changes `predict`.
 
-        True also where nothing can be replaced. False is no proof of the contrary.
+        False is no proof of the contrary; and where nothing can be replaced, nothing is proven. `certificates` tells
+        the two apart.
         """
-        return np.array([proof.certified or proof.verdict is Verdict.VACUOUS for proof in self.certificates(X)])
+        return np.array([proof.certified for proof in self.certificates(X)])
 
     def certificates(self, X: Sequence[str], **options: Any) -> list[Certificate]:
         """The certificate of every text for the class that `predict` gives; `options` are those of `sgbt.certify`."""

@@ -22,6 +22,7 @@ from sgbt.cli.app import app
 from sgbt.cli.attack_view import show_summary
 from sgbt.cli.bench_summary import show_outcome
 from sgbt.cli.class_view import MOST, show_classes
+from sgbt.data import load_dataset
 from sgbt.evaluate import Outcome
 from sgbt.models import save_classifier
 
@@ -101,6 +102,22 @@ def test_train_names_a_model_with_one_answer(tmp_path: Path) -> None:
     kept = json.loads((tmp_path / "run" / "test.json").read_text())
     assert ByClass.from_json(kept["by_class"]).warning
     assert sum(each["right"] for each in kept["by_class"]["classes"]) == kept["clean_right"]
+
+
+def test_train_says_how_many_texts_of_dev_have_nothing_to_replace(tmp_path: Path) -> None:
+    rows = [
+        f"{'good' if number % 2 else 'bad'} film{number} {'plot' * (number % 4 == 0)},{number % 2}"
+        for number in range(400)
+    ]
+    (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *rows]))
+    (tmp_path / "table.json").write_text('{"good": ["great"], "plot": ["story"]}')
+    options = ("--model", "linear", "--objective", "certified", "--substitutions", tmp_path / "table.json")
+    told = sgbt("train", tmp_path / "reviews.csv", "--out", tmp_path / "run", *options, "--epochs", 2)
+    dev = load_dataset(str(tmp_path / "reviews.csv")).dev
+    fixed = sum(text.startswith("bad") and "plot" not in text for text in dev.texts)
+    assert 0 < fixed < len(dev)
+    assert f"{fixed} of the {len(dev)} texts of dev have nothing to replace" in told
+    assert "warning" not in told
 
 
 @pytest.mark.parametrize(

@@ -97,9 +97,23 @@ def answers(model: TextClassifier, split: Split) -> ByClass:
     return ByClass.of(model.label_names, zip(split.labels.tolist(), predicted.tolist(), strict=True))
 
 
+def nothing_to_replace(model: TextClassifier, split: Split) -> int:
+    """How many texts have no word that the model reads and that its table replaces."""
+    if model.table is None:
+        return len(split)
+    read = (model.tokenizer.words(text)[: model.max_length] for text in split.texts)
+    return sum(not any(map(model.table.substitutes, words)) for words in read)
+
+
 def show_dev(run: Run, dev: Split, console: Console) -> None:
-    """Which epoch is kept, and what the model does with each class of dev."""
+    """Which epoch is kept, and what the model does with each class of dev.
+
+    The share that intervals prove, by which an epoch is chosen, is of all texts; how many of these have no word to
+    replace, so that nothing was to be proven about them, is said beside it.
+    """
     console.print(chosen_epoch(run.dev), soft_wrap=True)
+    if "certified" in run.dev and (fixed := nothing_to_replace(run.model, dev)):
+        console.print(f"{fixed:,} of the {len(dev):,} texts of dev have nothing to replace", soft_wrap=True)
     if len(dev):
         show_classes(answers(run.model, dev), console)
 
