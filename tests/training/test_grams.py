@@ -122,6 +122,19 @@ def test_cells_in_pieces_bound_the_whole_cell_from_above_and_keep_the_text(most,
     )
 
 
+def test_cells_that_memory_cannot_hold_whole_are_cut(monkeypatch):
+    data = reviews(texts=60)
+    long = Split("train", (*data.train.texts, *["good " * 7] * 5), np.array([*data.train.labels, *[0] * 5]))
+    options = {"objective": IBP(kappa=1.0), "substitutions": TABLE, "config": QUICK}
+    whole = train(GramBag(resolution=50.0), replace(data, train=long), **options)
+    monkeypatch.setattr(gram_sides, "MOST_ENTRIES", 50_000)  # five cells of 3^7 options have 25 runs each
+    cut = train(GramBag(resolution=50.0), replace(data, train=long), **options)
+    assert cut.dev["certified"] > 0.5
+    assert not torch.equal(cut.model.model.keys, whole.model.model.keys) or not torch.equal(
+        cut.model.model.weight, whole.model.model.weight
+    )
+
+
 def test_runs_that_memory_cannot_hold_are_refused(monkeypatch):
     monkeypatch.setattr(gram_sides, "MOST_ENTRIES", 100)
     with pytest.raises(TrainingError, match="lower its resolution"):

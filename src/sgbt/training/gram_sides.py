@@ -20,7 +20,7 @@ from sgbt.training.bag_options import RowSets
 
 POSITIONS = 1 << 18
 """Words whose runs are found at once."""
-MOST_ENTRIES = 100_000_000
+MOST_ENTRIES = 40_000_000
 """Runs that substitution can bring to the texts of a corpus, all told: beyond that they do not fit into memory."""
 PIECES = (MOST, 64, 1)
 """Options of a cell beyond which it is cut into pieces, one after the other until all fits."""
