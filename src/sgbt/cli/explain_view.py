@@ -85,9 +85,7 @@ def _read(proof: Certificate, console: Console) -> None:
     if not proof.read:
         console.print("the text has no words", soft_wrap=True)
     elif proof.unknown:
-        alone = (
-            "; the model knows none of them, and gives any such text this label" if proof.unknown == proof.read else ""
-        )
+        alone = "; the model knows none of them" if proof.unknown == proof.read else ""
         console.print(f"{proof.unknown:,} of {proof.read:,} words unknown{alone}", soft_wrap=True)
 
 
