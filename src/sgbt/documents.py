@@ -113,6 +113,17 @@ def read_toml(path: Path, *, kind: type[SgbtError], wanted: str = "a TOML file")
     return parse_toml(text, kind=kind, where=str(path), wanted=wanted)
 
 
+def is_there(path: Path) -> bool:
+    """Whether something bears that name; where one may not even ask, reading it will say why."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def read_bounded(path: Path, *, kind: type[SgbtError], wanted: str, most: int = MOST_BYTES) -> bytes:
     """The bytes of a file, at most so many; one that cannot be read, or never ends, is refused."""
     try:

@@ -7,13 +7,12 @@ never borrow the results of an old one.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sgbt.documents import read_json_object
+from sgbt.documents import is_there, read_json_object
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.grid import Cell, Grid
 from sgbt.evaluate.materials import Materials
@@ -69,7 +68,7 @@ class Plan:
     def load(folder: Path) -> Plan:
         """The plan in a folder; an empty one where there is none."""
         path, wanted = folder / PLAN, "a plan that sgbt bench wrote"
-        if not os.path.lexists(path):
+        if not is_there(path):
             return Plan()
         content = read_json_object(path, kind=EvaluationError, wanted=wanted)
         try:

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-from sgbt.documents import read_json_object
+from sgbt.documents import is_there, read_json_object
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.unit import Unit
 from sgbt.files import atomic_write, claim, exclusive, make_folder, writing_errors
@@ -79,7 +78,7 @@ class Store:
         return claim(self.folder / ".lock", wanted="a folder that no other benchmark works in", kind=EvaluationError)
 
     def _json(self, path: Path) -> dict[str, Any] | None:
-        if not os.path.lexists(path):
+        if not is_there(path):
             return None
         remedy = "delete the folder it is in; that work is then done again"
         return read_json_object(
