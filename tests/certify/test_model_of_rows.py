@@ -14,7 +14,7 @@ from sgbt.attacks import read_rows as read_attacks
 from sgbt.bridges import model_card
 from sgbt.certify import Prepared, certify, check_consistent, explain, read_rows
 from sgbt.data import Tokenizer
-from sgbt.errors import AttackError, CertificateError, ModelError, SgbtError
+from sgbt.errors import AttackError, CertificateError, ForgedRowError, ModelError, SgbtError
 from sgbt.models import TextClassifier, identity_of, load_classifier, save_classifier, weights_hash
 
 TEXTS = ["the film was good", "an awful film", "a very dull plot"]
@@ -67,8 +67,8 @@ def test_a_folder_that_was_edited_with_its_identity_loads_and_its_rows_are_refus
     with pytest.raises(AttackError, match="model hash"):
         attack(found, TEXTS, small.TABLE, labels=LABELS, out=tmp_path / "attacks.jsonl")
     for rows in ({"certificates": tmp_path / "proofs.jsonl"}, {"attacks": tmp_path / "attacks.jsonl"}):
-        with pytest.raises(ModelError, match="model"):
-            model_card(folder, **rows)
+        with pytest.raises(ForgedRowError, match="model"):
+            model_card(folder, **rows, texts=TEXTS, labels=LABELS)
 
 
 def test_every_row_carries_the_identity(tmp_path: Path) -> None:
@@ -91,16 +91,18 @@ def as_of_an_earlier_version(path: Path) -> None:
 def test_rows_of_an_earlier_version_are_read_and_shown_but_not_continued(tmp_path: Path) -> None:
     folder = save_classifier(own(), tmp_path / "model")
     certify(own(), TEXTS[:2], labels=LABELS[:2], out=tmp_path / "proofs.jsonl")
-    assert "weights alone" not in model_card(folder, certificates=tmp_path / "proofs.jsonl")
+    assert "weights alone" not in model_card(folder, certificates=tmp_path / "proofs.jsonl", texts=TEXTS, labels=LABELS)
     as_of_an_earlier_version(tmp_path / "proofs.jsonl")
     assert [proof.index for proof in read_rows(tmp_path / "proofs.jsonl")] == [0, 1]
-    assert "weights alone" in model_card(folder, certificates=tmp_path / "proofs.jsonl")
+    assert "weights alone" in model_card(folder, certificates=tmp_path / "proofs.jsonl", texts=TEXTS, labels=LABELS)
     with pytest.raises(CertificateError, match=r"weights alone.*another --out"):
         certify(own(), TEXTS, labels=LABELS, out=tmp_path / "proofs.jsonl")
-    with pytest.raises(ModelError, match="certificates of the model"):
+    with pytest.raises(ForgedRowError, match="the model"):
         model_card(
             save_classifier(replace(own(), model=small.model_of("cnn", seed=3)), tmp_path / "other"),
             certificates=tmp_path / "proofs.jsonl",
+            texts=TEXTS,
+            labels=LABELS,
         )
 
 

@@ -20,6 +20,7 @@ COMMANDS: dict[str, list[str]] = {
     "train": ["train", "reviews.csv", *TRAIN, "--out", "fresh"],
     "certify": ["certify", "run", "--limit", "2"],
     "explain": ["explain", "run", "a good film"],
+    "verify": ["verify", "rows.jsonl", "--model", "run"],
     "attack": ["attack", "run", "--limit", "2", "--method", "greedy"],
     "serve": ["serve", "runs/no", "--port", "0"],
     "bench": ["bench", "smoke", "--out", "fresh", "--only", "no/*"],

@@ -174,7 +174,7 @@ def test_a_wrong_name_or_number_is_one_sentence(
         ("[start]\nwidth = 1000\n", "a width from 1 to"),
         ("training = 3\n", "the tables training, model, objective and start"),
         ("[other]\n", "the tables training, model, objective and start"),
-        ("not toml", "a TOML file"),
+        ("not toml", "a configuration file in TOML"),
     ],
 )
 def test_a_configuration_file_with_a_fault_is_one_sentence(

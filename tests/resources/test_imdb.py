@@ -178,7 +178,7 @@ class TestFetched:
         assert sorted(path.name for path in (home / "imdb").iterdir()) == ["test.jsonl.gz", "train.jsonl.gz"]
 
     def test_it_equals_the_copy_beside_the_checkout(self, fetched: dict[str, Rows], shared_data: Path) -> None:
-        """On every row but the eight that are known to be overwritten there."""
+        """On every row, or on every row but the eight that are known to be overwritten in one copy."""
         for split in ("train", "test"):
             beside = {
                 (row["label"], row["id"]): row["text"] for row in rows_of(shared_data / "imdb" / f"{split}.jsonl.gz")
@@ -187,7 +187,7 @@ class TestFetched:
             assert len(ours) == len(beside) == 25_000
             assert ours.keys() == beside.keys()
             different = {(split, *key) for key in ours if ours[key] != beside[key]}
-            assert different == {key for key in OVERWRITTEN if key[0] == split}
+            assert different in (set(), {key for key in OVERWRITTEN if key[0] == split})
 
     @pytest.mark.soak
     def test_the_wheels_give_the_same(self, fetched: dict[str, Rows], monkeypatch: pytest.MonkeyPatch) -> None:

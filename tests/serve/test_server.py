@@ -55,13 +55,18 @@ def test_a_port_that_is_taken_and_a_name_that_is_unknown_are_one_sentence() -> N
         (("nowhere", "--host", "0.0.0.0"), "SGBT_TOKEN"),
         (("nowhere", "--trust-proxy", "*"), "the address of a proxy"),
         (("nowhere", "--trust-proxy", "localhost"), "the address of a proxy"),
-        (("nowhere", "--workers", "0"), "workers above 0"),
-        (("nowhere", "--per-minute", "0"), "per_minute above 0"),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(options: tuple[str, ...], said: str) -> None:
     with pytest.raises(ServeError, match=re.escape(said)):
         CliRunner().invoke(app, ["serve", *options], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("option", ["--workers", "--per-minute"])
+def test_a_server_of_no_process_and_no_request_is_refused(option: str) -> None:
+    refused = CliRunner().invoke(app, ["serve", "nowhere", option, "0"])
+    assert refused.exit_code == 2
+    assert option in refused.output
 
 
 @pytest.mark.parametrize("by_option", [True, False])

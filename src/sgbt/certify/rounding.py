@@ -20,6 +20,7 @@ from torch import Tensor
 
 from sgbt.certify.lstm_rounding import gamma
 from sgbt.certify.tiers import in_float64, require_finite
+from sgbt.errors import CertificateError
 from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models import AnyModel, BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN, TwoChannel
 from sgbt.models.activations import ACTIVATIONS
@@ -34,6 +35,10 @@ ACTIVATION_UNITS = 8
 """How many units an activation may be off, of its own value: torch's vectorised ones stay within 4."""
 STEEPEST = 1.2
 """No activation rises faster: gelu' stays below 1.13, the others' derivatives below or at 1."""
+LEAST_SLACK = 1e-12
+"""No allowance is smaller, so that probabilities in float64 still tell labels apart: exp(-1e-12) < 1 as computed."""
+LARGEST_SINGLE = 2.0**120
+"""No number on the way of a model that decides in float32 may be larger: some way below where float32 overflows."""
 TIMES_IN_BOUNDS = 16
 """How often the error of one evaluation may come up in a bound: two ends, the text itself, lines and gains of swaps."""
 
@@ -43,11 +48,13 @@ def rounding_slack(classifier: TextClassifier) -> float:
     """The slack of a classifier's certificates: it depends on the model alone, not on the texts."""
     require_finite(classifier.model)
     precise, longest = in_float64(classifier.model), classifier.max_length
-    slack = float64_allowance(precise, longest=longest)
+    slack = max(float64_allowance(precise, longest=longest), LEAST_SLACK)
     single = any(weight.dtype is torch.float32 for weight in classifier.model.parameters())
     if not single or decides_in_float64(classifier.model):
         return slack
     networks = [part for part in parts_of(precise) if isinstance(part, TextCNN)]  # the linear models add up in float64
+    for part in networks:
+        _refuse_overflow(part, longest=longest)
     added = 4 * SINGLE * sum(largest_logit(part, longest=longest) for part in networks) if len(networks) > 1 else 0.0
     return slack + added + sum(proven_gap(part, longest=longest) for part in networks)
 
@@ -97,6 +104,23 @@ def proven_gap(model: TextCNN, *, longest: int, unit: float = SINGLE) -> float:
     summed = gamma(weight.shape[1] + 2, unit) * (weight.abs() @ (features + off) + bias.abs())
     passed = ((weight.unsqueeze(0) - weight.unsqueeze(1)).abs() * off).sum(dim=-1)
     return float((passed + summed.unsqueeze(0) + summed.unsqueeze(1)).amax())
+
+
+def _refuse_overflow(model: TextCNN, *, longest: int) -> None:
+    """Refuse a network that could overflow in float32, where infinity minus infinity would decide a label."""
+    layer = model.embedding.projection
+    words = model.embedding.weight[PADDING + 1 :].abs().amax(dim=0)
+    projected = [layer.weight.abs() @ words + layer.bias.abs()] if layer is not None else []
+    pooled = longest * _feature_magnitudes(model)
+    head = model.head.weight.abs() @ pooled + model.head.bias.abs()
+    reached = max(float(part.amax()) for part in (words, *projected, *_window_magnitudes(model), pooled, head))
+    if not reached < LARGEST_SINGLE:
+        raise CertificateError(
+            wanted=f"a TextCNN in float32 whose sums stay below {LARGEST_SINGLE:.3g}",
+            got=f"one whose sums may reach {reached:.3g}",
+            where="the model",
+            remedy="train again, or convert it to float64",
+        )
 
 
 def largest_margin(model: TextCNN | BiLSTM) -> float:
