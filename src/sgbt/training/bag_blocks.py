@@ -22,11 +22,12 @@ class Cells:
     """Positions with equally many options: `features` [kinds, options, features], the text itself first.
 
     Positions of one kind have the same options, so that the worst of them is found once. `kind` says which kind each
-    position is of; `zone` numbers the zones of all texts of the piece, one text after the other.
+    position is of; where few positions are of one kind, each is listed by itself, and it is None. `zone` numbers the
+    zones of all texts of the piece, one text after the other.
     """
 
     features: Tensor
-    kind: Tensor
+    kind: Tensor | None
     zone: Tensor
 
 
@@ -78,7 +79,8 @@ def margins(
             with torch.set_grad_enabled(wanted and torch.is_grad_enabled()):
                 total = fixed
                 for cells in piece.cells:
-                    chosen = choose(difference, cells.features)[cells.kind]
+                    chosen = choose(difference, cells.features)
+                    chosen = chosen if cells.kind is None else chosen[cells.kind]
                     zone = cells.zone.repeat_interleave(chosen.shape[1])
                     total = total + _sums(difference, chosen.flatten(), zone, zones)
                 column.append((total.view_as(factors) * factors).sum(dim=1) + offset)
@@ -185,8 +187,10 @@ def _cells(
     number = torch.zeros_like(options.widths)
     for width in options.widths[which].unique().tolist():
         alike = which & (options.widths == width)
-        chosen = alike.nonzero().squeeze(1)
-        slots = options.starts[chosen].unsqueeze(1) + torch.arange(width)
+        chosen, places = alike.nonzero().squeeze(1), alike[kinds.of_position].nonzero().squeeze(1)
         number[chosen] = torch.arange(len(chosen))
-        places = alike[kinds.of_position].nonzero().squeeze(1)
-        yield Cells(features[slots], number[kinds.of_position[places]].to(torch.int32), zone[places])
+        kind: Tensor | None = number[kinds.of_position[places]].to(torch.int32)
+        if 2 * len(chosen) > len(places):  # looking up what was found once would cost more than finding it again
+            chosen, kind = kinds.of_position[places], None
+        slots = options.starts[chosen].unsqueeze(1) + torch.arange(width)
+        yield Cells(features[slots], kind, zone[places])
