@@ -42,7 +42,7 @@ def verify_(
     ] = None,
     substitutions: Table_ = "model",
     vectors: opt.Vectors = "glove",
-    threads: Annotated[int | None, typer.Option(min=1, help="Processor threads to use.")] = None,
+    threads: opt.Threads = None,
     drop_empty: opt.DropEmpty = False,
     encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
