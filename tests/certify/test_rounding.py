@@ -9,12 +9,12 @@ from dataclasses import replace
 import mpmath
 import pytest
 import torch
+from tests.reference.exactly import without_allowances
 from tests.reference.precise import bilstm_margins, bilstm_states
 from tests.soundness.cases import VOCABULARY, random_embedding
 
 from sgbt.certify import Question, certify, in_float64, margin_bounds, rounding_slack
 from sgbt.certify.lstm_boxes import enclosed_states
-from sgbt.certify.lstm_rounding import LocalErrors
 from sgbt.certify.rounding import float64_allowance, proven_gap
 from sgbt.certify.tiers import DEFAULT_TIERS
 from sgbt.lexicon import SubstitutionTable, Vocabulary
@@ -120,14 +120,9 @@ def test_every_tier_allows_for_rounding_where_it_shows(tier: str, monkeypatch: p
         bound = float(margin_bounds(tier, model, question))
         assert -50 < bound <= min(computed, truth)
         with monkeypatch.context() as without:
-            without.setattr(LocalErrors, "of", staticmethod(lambda *given: no_errors(*given)))
+            without_allowances(without)
             above += float(margin_bounds(tier, model, question)) > min(computed, truth)
     assert above > 0, "nothing to allow for: the test shows nothing"
-
-
-def no_errors(model: BiLSTM, lengths: torch.Tensor) -> LocalErrors:
-    zero = model.head.weight.new_zeros(2, 1, 4 * model.config.hidden)
-    return LocalErrors(zero, 0.0, zero.new_zeros(len(lengths)), zero, zero[..., : model.config.hidden])
 
 
 def test_a_classifier_notices_however_its_weights_change() -> None:
