@@ -4,11 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help demo test docs lint types imports soak campaign bench clean
+.PHONY: help demo test coverage pages docs lint types imports soak campaign bench clean
 
 help:
 	@echo "make demo   set up .venv; train, certify and attack two models on real reviews"
 	@echo "make test   set up .venv and run every check (style, types, import order, tests)"
+	@echo "make coverage  the tests again, with the share of lines they run; they take two thirds longer"
+	@echo "make pages  the numbers and tables of the pages, written anew from the rows in results/"
 	@echo "make docs   the documentation as a site: site/index.html, which opens from the disk"
 	@echo "make soak   the long campaigns: millions of points, random kills, fuzzing, an hour of enumeration"
 	@echo "make bench  the benchmarks, as ratios against the plain way"
@@ -27,6 +29,15 @@ demo: $(STAMP)
 test: $(STAMP) lint types imports
 	@echo "== Running the tests (pytest)"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not soak"
+
+FLOOR ?= 85
+coverage: $(STAMP)
+	@echo "== Running the tests with coverage (at least $(FLOOR) % of lines; FLOOR= changes that)"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not soak" --cov=sgbt --cov-report=term:skip-covered --cov-fail-under=$(FLOOR)
+
+pages: $(STAMP)
+	@echo "== Filling the pages from results/"
+	@$(BIN)/python -m pages
 
 docs: $(STAMP)
 	@echo "== Building the documentation (mkdocs)"
@@ -59,4 +70,4 @@ bench: $(STAMP)
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

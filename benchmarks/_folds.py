@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from _rows import append_row, rows_in
+from _rows import done, made_by, trials
 
 from sgbt.data import TextDataset
 from sgbt.data.imdb import film_folds
@@ -35,13 +35,14 @@ def measured_on_folds(described: str, out: str, names: Iterable[str], plan: Call
     arguments = parser.parse_args()
     table = SubstitutionTable.counter_fitted()
     folds = list(film_folds(FOLDS))[: arguments.folds]
-    for name in names:
-        if arguments.only and not name.startswith(arguments.only):
-            continue
-        for data in folds:
-            if not any((row["trial"], row["fold"]) == (name, data.name) for row in rows_in(arguments.out)):
-                append_row(arguments.out, {"trial": name, **_measured(data, table, *plan(name))})
-        print(_told([row for row in rows_in(arguments.out) if row["trial"] == name]), flush=True)
+    with trials(arguments.out, "trial", "fold") as file:
+        for name in names:
+            if arguments.only and not name.startswith(arguments.only):
+                continue
+            for data in folds:
+                if not done(file, name, data.name):
+                    file.append({"trial": name, **_measured(data, table, *plan(name)), **made_by()})
+            print(_told([row for row in file.rows.values() if row["trial"] == name]), flush=True)
 
 
 def _measured(

@@ -11,8 +11,10 @@ from typing import Any
 
 import torch
 
+from sgbt.errors import EvaluationError
 from sgbt.evaluate.commit import current_commit
 from sgbt.files import atomic_write
+from sgbt.rows import RowFile, RowKind
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
@@ -23,16 +25,24 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
         stream.write("".join(json.dumps({**row, **made}) + "\n" for row in rows).encode())
 
 
-def append_row(path: Path, row: Mapping[str, object]) -> None:
-    """One row more, with what made it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as stream:
-        stream.write(json.dumps({**row, **made_by()}) + "\n")
+def trials(path: Path, *names: str) -> RowFile[dict[str, Any]]:
+    """A file of trials, each with what made it, which an interrupted command goes on with.
+
+    The fields `names` tell trials apart.
+    """
+
+    def key(row: Mapping[str, Any]) -> str:
+        return json.dumps([row[name] for name in names], sort_keys=True)
+
+    kind: RowKind[dict[str, Any]] = RowKind(
+        name="trial", error=EvaluationError, write=json.dumps, read=dict, key=key, title=key, begin=b'{"'
+    )
+    return RowFile(path, kind)
 
 
-def rows_in(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file; none where there is no file."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+def done(file: RowFile[dict[str, Any]], *values: object) -> bool:
+    """Whether the trial with these values has a row."""
+    return json.dumps(values, sort_keys=True) in file.rows
 
 
 def made_by() -> dict[str, object]:

@@ -24,10 +24,11 @@ from _rows import write_rows
 import sgbt
 from sgbt.certify import DEFAULT_TIERS, Question, certify, in_float64, rounding_slack
 from sgbt.certify.certificate import Verdict
-from sgbt.certify.certifying import POSITIONS
+from sgbt.certify.certifying import words_at_once
 from sgbt.certify.corpus import Corpus
 from sgbt.certify.summary import Summary
-from sgbt.certify.tiers import bounds_of, lowest_of, offered, readings_of
+from sgbt.certify.tiers import bounds_of, lowest_of, offered
+from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.cli.memory import keep_freed_memory
 from sgbt.data import Split
@@ -94,7 +95,7 @@ def measured(classifier: TextClassifier, name: str, texts: Split, scales: list[f
     print("| scale | tier | certified of correct | median ms | median margin bound |\n|---|---|---|---|---|")
     for scale in scales:
         tables, margins, spent = WordTables(index), dict[str, list[float]](), dict[str, list[float]]()
-        for batch in corpus.batches(right, POSITIONS[model.kind]):
+        for batch in corpus.batches(right, words_at_once(model)):
             labels = torch.from_numpy(corpus.labels[batch.rows.numpy()])
             question = Question.of(
                 index.for_rows(batch.ids),
@@ -105,7 +106,7 @@ def measured(classifier: TextClassifier, name: str, texts: Split, scales: list[f
                 rows=batch.ids,
                 reference="itself",
             )
-            readings = readings_of(model, question, tables)
+            readings = verifiers(model, question, tables)
             for tier in DEFAULT_TIERS:
                 if offered(tier, readings):
                     start = time.thread_time()

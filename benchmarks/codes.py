@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _rows import append_row, rows_in
+from _rows import done, made_by, trials
 
 from sgbt.data import TextDataset, load_dataset
 from sgbt.lexicon import SubstitutionTable
@@ -85,15 +85,14 @@ def main() -> None:
     data, table = load_dataset("imdb"), SubstitutionTable.counter_fitted()
     if arguments.texts:
         data = replace(data, train=data.train[: arguments.texts], dev=data.dev[: arguments.texts])
-    rows = rows_in(arguments.out)
-    for options in TRIALS:
-        if any(row["trial"] == options for row in rows):
-            continue
-        row = trial(data, table, options)
-        append_row(arguments.out, row)
-        rows.append(row)
-        print(f"{options!s:24} {told(row)}", flush=True)
-    print("\n".join(f"{row['trial']!s:24} {told(row)}" for row in rows))
+    with trials(arguments.out, "trial") as file:
+        for options in TRIALS:
+            if done(file, options):
+                continue
+            row = trial(data, table, options)
+            file.append(row | made_by())
+            print(f"{options!s:24} {told(row)}", flush=True)
+        print("\n".join(f"{row['trial']!s:24} {told(row)}" for row in file.rows.values()))
 
 
 def told(row: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from _rows import append_row, rows_in
+from _rows import done, made_by, trials
 
 from sgbt.data import TextDataset, load_dataset
 from sgbt.lexicon import SubstitutionTable
@@ -69,12 +69,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/trials/linear-frequent.jsonl"))
     out = parser.parse_args().out
     data, whole = load_dataset("imdb"), SubstitutionTable.counter_fitted()
-    for least in LEAST:
-        for recipe in RECIPES:
-            if not any((row["least"], row["recipe"]) == (least, recipe) for row in rows_in(out)):
-                append_row(out, trial(data, whole, least, recipe))
-                print(told(rows_in(out)[-1]), flush=True)
-    print("\n".join(map(told, rows_in(out))))
+    with trials(out, "least", "recipe") as file:
+        for least in LEAST:
+            for recipe in RECIPES:
+                if not done(file, least, recipe):
+                    row = trial(data, whole, least, recipe)
+                    file.append(row | made_by())
+                    print(told(row), flush=True)
+        print("\n".join(map(told, file.rows.values())))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """How many requests a second `/predict` answers, with batches and without, for 8 clients and for 64.
 
     python benchmarks/serve_load.py                              a TextCNN of the paper's size with made-up words
-    python benchmarks/serve_load.py runs/a --words 20            a trained run, short texts
+    python benchmarks/serve_load.py runs/a --words 20            a trained run, short texts alone
     python benchmarks/serve_load.py --against OTHER/CLONE/src    another version of the server in the same run, as well
 
 Every server is started before anything is measured, and they are measured in turn, round after round, so that whatever
 else the machine does meets all of them; figures are medians over the rounds, ratios are of a round's figures. Clients
 keep their connection and send the next request as soon as they have the answer. They run on the same cores as the
 servers (raw sockets in one process: a small part of a core). `cpu ms` is the processor time of a request in all
-processes of the server (Linux), which depends little on what else the machine does.
+processes of the server (Linux), which depends little on what else the machine does. A version is measured without the
+packages that it does not ask for, even where they are installed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -29,12 +31,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from _rows import write_rows
-
 WORDS, WIDTH = 20_000, 300
 LETTERS = str.maketrans(string.digits, string.ascii_lowercase[:10])
 SERVER = """
 import json, sys
+sys.modules.update(dict.fromkeys(json.loads(sys.argv[3])))  # None: as if it was not installed
 from pathlib import Path
 from sgbt.serve import Limits, serve
 wanted = json.loads(sys.argv[2])
@@ -53,7 +54,7 @@ def main() -> None:
         "--against", type=Path, help="folder src of another version, measured as well, and the baseline"
     )
     parser.add_argument(
-        "--words", type=int, default=230, help="words in a text, on average; a film review has some 230"
+        "--words", type=int, nargs="*", default=[20, 230], help="in a text, on average; a film review has some 230"
     )
     parser.add_argument("--clients", type=int, nargs="*", default=[8, 64])
     parser.add_argument("--many", type=int, default=32, help="texts in a request, for the row of many texts at once")
@@ -76,6 +77,8 @@ def main() -> None:
         rows = measured(running, options)
     show(rows)
     if options.out:
+        from _rows import write_rows  # it loads torch, which the clients do without
+
         write_rows(options.out, rows)
 
 
@@ -109,7 +112,7 @@ def served(run: Path, source: Path, limits: dict[str, int]) -> Iterator[tuple[in
         script.write(SERVER)
         script.flush()
         server = subprocess.Popen(
-            [sys.executable, script.name, str(run), json.dumps(limits)],
+            [sys.executable, script.name, str(run), json.dumps(limits), json.dumps(undeclared(source))],
             stdout=subprocess.PIPE,
             text=True,
             env=os.environ | {"PYTHONPATH": str(source.resolve()), "OMP_NUM_THREADS": "1"},
@@ -123,6 +126,12 @@ def served(run: Path, source: Path, limits: dict[str, int]) -> Iterator[tuple[in
         finally:
             server.terminate()
             server.wait()
+
+
+def undeclared(source: Path) -> list[str]:
+    """Packages that make a server faster where they are installed, and that this version does not ask for."""
+    asked_for = (source.resolve().parent / "pyproject.toml").read_text()
+    return [name for name in ("httptools", "uvloop") if name not in asked_for]
 
 
 class Client(asyncio.Protocol):
@@ -206,14 +215,14 @@ def measured(servers: dict[str, tuple[int, int]], options: argparse.Namespace) -
     """One row for each number of clients and each server; then one of many texts in a request."""
     rows = []
     questions = [(clients, 1) for clients in options.clients] + [(options.clients[0], options.many)]
-    for clients, texts in questions:
+    for words, (clients, texts) in itertools.product(options.words, questions):
         able = {name: server for name, server in servers.items() if texts == 1 or name == "batches"}
         rounds: list[dict[str, dict[str, Any]]] = []
         for _ in range(options.rounds):
             rounds.append({})
             for name, (port, process) in able.items():
                 before = cpu_seconds(process)
-                asked = [port, clients, texts, options.words, options.seconds]
+                asked = [port, clients, texts, words, options.seconds]
                 done = subprocess.run(
                     [sys.executable, __file__, "--load", *map(str, asked)],
                     check=True,
@@ -228,7 +237,7 @@ def measured(servers: dict[str, tuple[int, int]], options: argparse.Namespace) -
             figures = {key: median(each[name][key] for each in rounds) for key in rounds[0][name]}
             ratio = median(each[name]["requests_per_second"] / each[first]["requests_per_second"] for each in rounds)
             rows.append(
-                {"clients": clients, "texts": texts, "words": options.words, "server": name}
+                {"clients": clients, "texts": texts, "words": words, "server": name}
                 | {key: round(value, 2) for key, value in figures.items()}
                 | {"ratio": round(ratio, 2)}
             )
@@ -236,12 +245,12 @@ def measured(servers: dict[str, tuple[int, int]], options: argparse.Namespace) -
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    print("clients  texts  server       requests/s   texts/s    p50 ms    p99 ms    cpu ms   ratio")
+    print("words  clients  texts  server       requests/s   texts/s    p50 ms    p99 ms    cpu ms   ratio")
     for row in rows:
         print(
-            f"{row['clients']:7}  {row['texts']:5}  {row['server']:10}  {row['requests_per_second']:11.1f} "
-            f"{row['texts_per_second']:9.1f} {row['p50_ms']:9.1f} {row['p99_ms']:9.1f} "
-            f"{row['cpu_ms']:9.3f} {row['ratio']:7.2f}"
+            f"{row['words']:5}  {row['clients']:7}  {row['texts']:5}  {row['server']:10}  "
+            f"{row['requests_per_second']:11.1f} {row['texts_per_second']:9.1f} {row['p50_ms']:9.1f} "
+            f"{row['p99_ms']:9.1f} {row['cpu_ms']:9.3f} {row['ratio']:7.2f}"
         )
     print(f"load of the machine over the last minute: {os.getloadavg()[0]:.1f}, on {os.cpu_count()} cores")
 

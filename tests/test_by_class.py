@@ -79,7 +79,7 @@ def test_counts_that_cannot_be_are_refused(change: dict[str, object]) -> None:
     line = json.loads(record().to_line())
     line["metrics"]["by_class"] = made
     with pytest.raises(EvaluationError, match="by class"):
-        RunRecord.from_line(json.dumps(line))
+        RunRecord.from_row(line)
 
 
 @pytest.mark.parametrize("made", [5, {}, {"classes": 5, "labelled": True}, {"classes": [], "labelled": 1}])
@@ -87,4 +87,4 @@ def test_a_record_with_something_else_is_refused(made: object) -> None:
     line = json.loads(record().to_line())
     line["metrics"]["by_class"] = made
     with pytest.raises(EvaluationError, match="by class"):
-        RunRecord.from_line(json.dumps(line))
+        RunRecord.from_row(line)

@@ -11,7 +11,8 @@ import pytest
 
 from sgbt import files
 from sgbt.errors import SgbtError
-from sgbt.files import PARTIAL, atomic_folder, atomic_write, exclusive, make_folder, sha256_of, stamp_of, user_cache
+from sgbt.files import PARTIAL, atomic_folder, atomic_write, make_folder, sha256_of, stamp_of, user_cache
+from sgbt.locks import exclusive
 
 
 def names_in(folder: Path) -> list[str]:
@@ -204,22 +205,6 @@ class TestAtomicFolder:
         ):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         assert names_in(tmp_path) == []
-
-
-class TestExclusive:
-    def test_a_killed_holder_lets_go(self, tmp_path: Path) -> None:
-        script = (
-            "import os, sys, signal; from pathlib import Path; from sgbt.files import exclusive\n"
-            "with exclusive(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
-        )
-        done = subprocess.run([sys.executable, "-c", script, str(tmp_path / ".lock")], check=False)
-        assert done.returncode == -9
-        with exclusive(tmp_path / ".lock"):
-            pass  # a lock still held would hang here
-
-    def test_a_problem_inside_is_not_blamed_on_the_lock(self, tmp_path: Path) -> None:
-        with pytest.raises(PermissionError, match="elsewhere"), exclusive(tmp_path / ".lock"):
-            raise PermissionError(errno.EACCES, "denied", "/elsewhere")
 
 
 def test_temporary_names_are_hidden() -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from sgbt.attacks.rows import Rows
-from sgbt.certify.rows import RowFile
+from sgbt.attacks.rows import ATTACKS
+from sgbt.certify.rows import CERTIFICATES
 from sgbt.errors import SgbtError
 from sgbt.files import atomic_folder, atomic_write
+from sgbt.rows import RowFile
 
 
 def write(path: Path, content: bytes = b"new") -> None:
@@ -25,12 +26,12 @@ def write(path: Path, content: bytes = b"new") -> None:
 
 
 def append(path: Path) -> None:
-    with RowFile(path):
+    with RowFile(path, CERTIFICATES):
         pass
 
 
 def append_attacks(path: Path) -> None:
-    with Rows(path):
+    with RowFile(path, ATTACKS):
         pass
 
 

@@ -52,6 +52,17 @@ def test_fit_predict_and_score() -> None:
     assert np.array_equal(made().fit(X, Y).predict_proba(X), made().fit(X, Y).predict_proba(X))
 
 
+@pytest.mark.parametrize("model", ["linear", "grams"])
+def test_linear_models_are_fitted_without_reading_vectors(model: str) -> None:
+    fitted = made(
+        model=model, objective="certified", vectors="no-such-file", epochs=5, model_options={"minimum_count": 1}
+    )
+    assert fitted.fit(X, Y).score(X, Y) > 0.8
+    assert fitted.certify(X).sum() > 0
+    with pytest.raises(TrainingError, match="options"):
+        made(model=model, model_options={"filters": 3}).fit(X, Y)
+
+
 @pytest.mark.parametrize("model", ["cnn", "bilstm"])
 def test_what_is_certified_holds_for_every_substitution(model: str) -> None:
     options = {"cnn": {"filters": 4, "pooling": "mean"}, "bilstm": {"hidden": 4}}[model]

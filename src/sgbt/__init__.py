@@ -4,55 +4,47 @@ Growth bounds of first order (GBM) and second order (S-GBT) train a classifier t
 a given text that no combination of synonyms changes its label; attacks try to break it; one protocol compares them.
 
 Everything a user needs is reached from here. Names are imported when they are first used, so that `import sgbt` and the
-command line start at once.
+command line start at once: the block that type checkers read is read here too, and says where each name comes from.
 """
 
+import ast
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from sgbt.version import __version__
 
-_HOMES = {
-    "sgbt.attacks": ("AttackResult", "attack", "summarise"),
-    "sgbt.bounds": (
-        "ConvBounds",
-        "GrowthPenalty",
-        "Interval",
-        "LSTMCellBounds",
-        "ObservedRange",
-        "local_second_order",
-        "proposition_one",
-    ),
-    "sgbt.certify": ("Certificate", "Verdict", "certify", "check_consistent", "explain"),
-    "sgbt.data": ("TextDataset", "Tokenizer", "load_dataset"),
-    "sgbt.embeddings": ("EmbeddingTable", "load_embeddings"),
-    "sgbt.errors": ("SgbtError",),
-    "sgbt.lexicon": ("SubstitutionIndex", "SubstitutionTable", "Substitutions", "Vocabulary"),
-    "sgbt.models": (
-        "BiLSTM",
-        "GramBag",
-        "LinearBag",
-        "TextCNN",
-        "TextClassifier",
-        "load_classifier",
-        "save_classifier",
-    ),
-    "sgbt.evaluate": ("RunRecord", "bench", "read_records"),
-    "sgbt.report": ("report",),
-    "sgbt.sklearn": ("RobustTextClassifier",),
-    "sgbt.training": (
-        "ASCC",
-        "ATFL",
-        "GBM",
-        "IBP",
-        "SEM",
-        "SGBT",
-        "Certified",
-        "Standard",
-        "TrainingConfig",
-        "train",
-    ),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+if TYPE_CHECKING:
+    from sgbt.attacks import AttackResult, attack, summarise
+    from sgbt.bounds import (
+        ConvBounds,
+        GrowthPenalty,
+        Interval,
+        LSTMCellBounds,
+        ObservedRange,
+        local_second_order,
+        proposition_one,
+    )
+    from sgbt.certify import Certificate, Verdict, certify, check_consistent, explain  # type: ignore[no-redef]
+    from sgbt.data import TextDataset, Tokenizer, load_dataset
+    from sgbt.embeddings import EmbeddingTable, load_embeddings
+    from sgbt.errors import SgbtError
+    from sgbt.evaluate import RunRecord, bench, read_records  # type: ignore[no-redef]
+    from sgbt.lexicon import SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
+    from sgbt.models import BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN, load_classifier, save_classifier
+    from sgbt.report import report
+    from sgbt.sklearn import RobustTextClassifier
+    from sgbt.training import ASCC, ATFL, GBM, IBP, SEM, SGBT, Certified, Standard, TrainingConfig, train  # type: ignore[no-redef]
+
+
+def _homes() -> dict[str, str]:
+    """The module of every name that the block above imports."""
+    source = __loader__.get_source(__name__)  # type: ignore[name-defined]
+    blocks = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
+    imports = [node for node in blocks[0].body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: str(node.module) for node in imports for alias in node.names}
+
+
+_HOME_OF = _homes()
 
 __all__ = ["__version__", *sorted(_HOME_OF)]
 

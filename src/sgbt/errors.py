@@ -81,6 +81,10 @@ class ForgedRowError(CertificateError):
     """A row that says what is not so: it cannot be proven, or it is about another model, table or text."""
 
 
+class RegistryError(SgbtError):
+    """A name that cannot be added to a registry."""
+
+
 class EvaluationError(SgbtError):
     """A benchmark, a run record or a report that cannot be made as asked."""
 

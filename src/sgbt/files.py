@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import shutil
@@ -46,17 +45,6 @@ def stamp_of(path: Path) -> str:
     """
     status = path.stat()
     return f"{path.resolve()}:{status.st_size}:{status.st_ino}:{status.st_mtime_ns}:{status.st_ctime_ns}"
-
-
-def whole_lines(content: bytes, *, begin: bytes) -> int:
-    """How many bytes of a file of rows are whole lines; what follows is a row that a kill cut off.
-
-    Only what begins as our rows `begin` is taken for that. Anything else is somebody's own last line, and counts as a
-    line, so that whoever parses it refuses the file instead of cutting it.
-    """
-    whole = content.rfind(b"\n") + 1
-    rest = content[whole:]
-    return whole if rest.startswith(begin) or begin.startswith(rest) else len(content)
 
 
 @contextlib.contextmanager
@@ -119,41 +107,6 @@ def _exchange(new: Path, path: Path) -> None:
         old.replace(path)
         raise
     shutil.rmtree(old, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def exclusive(lock: Path) -> Iterator[None]:
-    """Hold `lock` while the block runs, so that two processes never do the same work at once.
-
-    The lock belongs to the process: however it ends, the operating system releases it.
-    """
-    make_folder(lock.parent)
-    with writing_errors(lock):
-        stream = lock.open("w")
-    with stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
-
-
-@contextlib.contextmanager
-def claim(
-    lock: Path, *, wanted: str = "a folder that no other process is writing to", kind: type[SgbtError] = SgbtError
-) -> Iterator[None]:
-    """Hold `lock` while the block runs, or say at once that another process does: its work would be spoiled by ours."""
-    make_folder(lock.parent)
-    with writing_errors(lock):
-        stream = lock.open("w")
-    with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as problem:
-            raise kind(
-                wanted=wanted,
-                got="one in use",
-                where=str(lock.parent),
-                remedy="wait for it, or choose another --out",
-            ) from problem
-        yield
 
 
 def make_folder(folder: Path) -> None:

@@ -29,7 +29,8 @@ _KINDS = {
     stat.S_IFCHR: "a device",
 }
 _STREAMS = (stat.S_IFIFO, stat.S_IFCHR)
-_OWN = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/fd/(\d+)")
+_OWN = re.compile(r"(?:/proc/(?:self|thread-self|\d+)(?:/task/\d+)?|/dev)/fd/(\d+)")
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows would else write every line end as two bytes
 MOST_LINKS = 40
 
 
@@ -60,7 +61,7 @@ def open_through(path: Path) -> BinaryIO:
     target = _followed(path)
     own = _own_stream(target)
     if own is None:
-        return os.fdopen(os.open(target, os.O_WRONLY | os.O_CLOEXEC), "wb")
+        return os.fdopen(os.open(target, os.O_WRONLY | _BINARY), "wb")
     for printed in (sys.stdout, sys.stderr):
         printed.flush()  # what was printed before comes before
     return os.fdopen(os.dup(own), "wb")
@@ -93,15 +94,16 @@ def to_disk(stream: BinaryIO) -> None:
 def new_beside(target: Path) -> tuple[Path, int]:
     """A new file beside `target`, and its descriptor; as open to others as `target` is, or as the umask lets it be."""
     temporary = _temporary_name(target)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY  # O_EXCL follows no link
     try:
         known = target.stat()
     except FileNotFoundError:
         return temporary, os.open(temporary, flags, 0o666)
     handle = os.open(temporary, flags, 0o600)
-    with contextlib.suppress(OSError):  # a file of another owner stays theirs where that is ours to decide
-        os.fchown(handle, known.st_uid, known.st_gid)
-    os.fchmod(handle, stat.S_IMODE(known.st_mode))
+    if hasattr(os, "fchown"):  # Windows has neither owners nor modes of this kind
+        with contextlib.suppress(OSError):  # a file of another owner stays theirs where that is ours to decide
+            os.fchown(handle, known.st_uid, known.st_gid)
+        os.fchmod(handle, stat.S_IMODE(known.st_mode))
     return temporary, handle
 
 
@@ -135,7 +137,8 @@ def _own_stream(path: Path) -> int | None:
     """The number of the open stream of this process that `path` names, if it names one."""
     parent = os.path.realpath(path.parent)
     named = _OWN.fullmatch(f"{parent}/{path.name}")
-    return int(named[1]) if named and parent.startswith(os.path.realpath("/proc/self") + "/") else None
+    ours = parent == "/dev/fd" or parent.startswith(os.path.realpath("/proc/self") + "/")  # /dev/fd: macOS
+    return int(named[1]) if named and ours else None
 
 
 def _kind_of(path: Path) -> int:

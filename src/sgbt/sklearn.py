@@ -18,12 +18,11 @@ from sgbt.data.splitting import cut
 from sgbt.embeddings import EmbeddingTable, load_embeddings
 from sgbt.errors import TrainingError
 from sgbt.lexicon import SubstitutionTable
-from sgbt.models import BiLSTM, TextClassifier, TextCNN
+from sgbt.models import TextClassifier
+from sgbt.registry import MODELS, OBJECTIVES
 from sgbt.resources import UnavailableError
-from sgbt.training import OBJECTIVES, TrainingConfig, preset_for, train
+from sgbt.training import TrainingConfig, preset_for, train
 from sgbt.training.config import with_options
-
-MODELS: dict[str, type[TextCNN] | type[BiLSTM]] = {"cnn": TextCNN, "bilstm": BiLSTM}
 
 
 class RobustTextClassifier(ClassifierMixin, BaseEstimator):
@@ -83,12 +82,13 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
             Split("dev", whole.take(parts.taken).texts, whole.labels[parts.taken]),
             Split("test", (), np.zeros(0, dtype=np.int64)),
         )
-        vectors = self.vectors if isinstance(self.vectors, EmbeddingTable) else load_embeddings(self.vectors)
+        kind = MODELS[self.model]
+        options = with_options(kind.Options(classes=dataset.classes), self.model_options or {}, "model_options")
         run = train(
-            MODELS[self.model](vectors, classes=dataset.classes, **(self.model_options or {})),
+            kind.untrained(options, self._vectors),
             dataset,
             objective=with_options(OBJECTIVES[self.objective](), self.objective_options or {}, "objective_options"),
-            substitutions=self._table(vectors),
+            substitutions=self._table(),
             seed=self.seed,
             config=self._config(),
             device=self.device,
@@ -124,7 +124,10 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
             )
         return certify(self.classifier_, _texts(X), **options)
 
-    def _table(self, vectors: EmbeddingTable) -> SubstitutionTable | None:
+    def _vectors(self) -> EmbeddingTable:
+        return self.vectors if isinstance(self.vectors, EmbeddingTable) else load_embeddings(self.vectors)
+
+    def _table(self) -> SubstitutionTable | None:
         given = self.substitutions
         if given is None or isinstance(given, SubstitutionTable):
             return given
@@ -133,7 +136,7 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
         try:
             return SubstitutionTable.counter_fitted()
         except UnavailableError:
-            return SubstitutionTable.counter_fit(vectors)
+            return SubstitutionTable.counter_fit(self._vectors())
 
     def _config(self) -> TrainingConfig:
         options = (self.config or {}) | ({} if self.epochs is None else {"epochs": self.epochs})

@@ -1,3 +1,8 @@
 """The version of this package."""
 
+from pathlib import Path
+
 __version__ = "0.1.0"
+
+PACKAGE = Path(__file__).resolve().parent
+"""The folder that this package was imported from."""

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from tests.attacks.world import World
 
-from sgbt.attacks import METHODS, AttackBugError, AttackResult, attack, read_rows, summarise, write_textattack_csv
+from sgbt.attacks import AttackBugError, AttackResult, attack, read_rows, summarise, workers, write_textattack_csv
 from sgbt.attacks.callable_engine import MASK_WORD
 from sgbt.attacks.check import checked
 from sgbt.attacks.result import Swap
@@ -26,6 +26,7 @@ from sgbt.data import Split, Tokenizer
 from sgbt.errors import AttackError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import TextClassifier
+from sgbt.registry import ATTACKS
 from sgbt.shares import Share
 
 SMALL = {
@@ -44,30 +45,6 @@ Classifiers = Callable[..., TextClassifier]
 
 def untimed(results: Sequence[AttackResult]) -> list[AttackResult]:
     return [replace(result, seconds=0.0) for result in results]
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
-def test_results_are_adversarial_examples_in_any_order(
-    method: str, kind: str, world: World, classifier_of: Classifiers
-) -> None:
-    classifier = classifier_of(kind, classes=3)
-    texts, labels = world.texts(9, length=8, classes=3)
-    results = attack(classifier, texts, world.table, method=method, labels=labels, **SMALL.get(method, {}))
-    assert [result.index for result in results] == list(range(9))
-    for result in results:
-        words, changed = result.original.split(), result.perturbed.split()
-        assert classifier.predict([result.perturbed]).probabilities[0].argmax() == result.after
-        assert (result.after == result.label) == (result.status == "failed")
-        for place, (old, new) in enumerate(zip(words, changed, strict=True)):
-            assert old == new or Swap(place, old, new) in result.swaps
-            assert old == new or new in world.table.substitutes(old)
-    backwards = attack(
-        classifier, texts[::-1], world.table, method=method, labels=labels[::-1], **SMALL.get(method, {})
-    )
-    assert [replace(result, seconds=0.0, index=0) for result in results] == [
-        replace(result, seconds=0.0, index=0) for result in backwards[::-1]
-    ]
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])
@@ -90,18 +67,6 @@ def test_neither_workers_nor_company_matter_even_in_float32(
     assert all(run == runs[0] for run in runs)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_odd_texts_have_defined_results(method: str, world: World, classifier_of: Classifiers) -> None:
-    fixed, replaceable = world.words[0][0], world.words[1][0]
-    texts = ["", " ", replaceable, fixed, f"{fixed} {fixed}", "alpha beta gamma", "...!?", f"{replaceable} İß 😀 don't"]
-    results = attack(classifier_of("cnn"), texts, world.table, method=method, **SMALL.get(method, {}))
-    assert [result.words for result in results[:4]] == [0, 0, 1, 1]
-    for place in (0, 1, 3, 4, 5, 6):
-        assert results[place].status == "failed"
-        assert results[place].queries == 0
-        assert results[place].perturbed == texts[place]
-
-
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])
 @pytest.mark.parametrize("method", ["pwws", "genetic:openattack"])
 def test_five_thousand_words(method: str, kind: str, world: World, classifier_of: Classifiers) -> None:
@@ -118,7 +83,7 @@ def test_five_thousand_words(method: str, kind: str, world: World, classifier_of
 
 def test_a_constant_model_is_never_broken(world: World) -> None:
     texts, _ = world.texts(6, length=8)
-    for method in METHODS:
+    for method in ATTACKS:
         if method != "gradient":
             results = attack(
                 lambda asked: np.tile([0.3, 0.7], (len(asked), 1)), texts, world.table, method=method,
@@ -220,7 +185,7 @@ def test_a_wrong_answer_is_a_bug_and_raises(world: World, classifier_of: Classif
     for swaps, message in (
         ((Swap(0, "waa", "wab"),), "not allowed"),
         ((Swap(1, "wba", "wba"),), "are not the words"),
-        ((), "label did not change"),
+        ((), "no word changed"),
     ):
         check = checked(victim.tokenizer, tokens, swaps, label, world.table, "a broken attack")
         with pytest.raises(AttackBugError, match=message):
@@ -286,6 +251,25 @@ def test_two_processes_do_not_share_a_file(world: World, classifier_of: Classifi
             attack(classifier_of("cnn"), ["wba"], world.table, out=path)
 
     attack(classifier_of("cnn"), ["wba wca"], world.table, out=path, listener=interrupt)
+
+
+def test_processes_that_start_anew_give_the_same_rows(
+    world: World, classifier_of: Classifiers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classifier = classifier_of("cnn", classes=2)
+    texts, labels = world.texts(6, length=8)
+    alone = attack(classifier, texts, world.table, method="pwws", labels=labels)
+    monkeypatch.setattr(workers, "START", "spawn")  # as on macOS and Windows
+    apart = attack(classifier, texts, world.table, method="pwws", labels=labels, workers=2)
+    assert untimed(apart) == untimed(alone)
+
+
+def test_what_cannot_be_sent_to_a_process_that_starts_anew_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "START", "spawn")
+    with pytest.raises(AttackError, match=r"can be sent to another process, got one that cannot .*use one worker"):
+        attack(lambda texts: np.ones((len(texts), 2)) / 2, ["wba", "wca"], world.table, workers=2)
 
 
 def test_a_workers_problem_is_told(world: World) -> None:

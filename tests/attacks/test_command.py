@@ -63,3 +63,22 @@ def test_rows_summary_and_examples(run: Path, tmp_path: Path) -> None:
 def test_mistakes_are_told_in_a_sentence(run: Path, options: tuple[str, ...], message: str) -> None:
     with pytest.raises(SgbtError, match=message):
         invoke(run, *options)
+
+
+def test_labels_are_numbered_as_the_model_numbers_them(
+    world: World, classifier_of: Callable[..., TextClassifier], tmp_path: Path
+) -> None:
+    """A file names its labels in any order, as for sgbt certify; the names decide, and an unknown one is refused."""
+    double = classifier_of("cnn")
+    single = replace(double, model=copy.deepcopy(double.model).float(), label_names=("positive", "negative"))
+    save_classifier(single, tmp_path / "run")
+    texts, labels = world.texts(40, length=9)
+    lines = [f"{text},{('positive', 'negative')[label]}" for text, label in zip(texts, labels, strict=True)]
+    (tmp_path / "data.csv").write_text("\n".join(["review,verdict", *lines]))
+    out = tmp_path / "rows.jsonl"
+    invoke(tmp_path / "run", "--method", "greedy", "--split", "all", "--limit", "40", "--out", str(out))
+    own = dict(zip(texts, labels, strict=True))
+    assert {(row.original, row.label) for row in read_rows(out)} == set(own.items())
+    (tmp_path / "data.csv").write_text("\n".join(["review,verdict", *lines]).replace("negative", "neutral"))
+    with pytest.raises(SgbtError, match="neutral"):
+        invoke(tmp_path / "run", "--method", "greedy")

@@ -71,10 +71,12 @@ def test_the_card_has_the_figures_of_the_rows_with_denominators(run: Path) -> No
 
 def test_the_card_counts_apart_what_cannot_be_replaced(run: Path, tmp_path: Path) -> None:
     texts = [*TEXTS.test.texts, "the plot was", "zzz"]
-    proofs = sgbt.certify(sgbt.load_classifier(run / "run"), texts, out=tmp_path / "rows.jsonl")
+    classifier = sgbt.load_classifier(run / "run")
+    labels = classifier.predict(texts).probabilities.argmax(axis=1).tolist()
+    proofs = sgbt.certify(classifier, texts, labels=labels, out=tmp_path / "rows.jsonl")
     vacuous = sum(p.verdict == "nothing-to-replace" for p in proofs)
     assert vacuous >= 2
-    card = model_card(run / "run", certificates=tmp_path / "rows.jsonl", texts=texts)
+    card = model_card(run / "run", certificates=tmp_path / "rows.jsonl", texts=texts, labels=labels)
     (line,) = (line for line in card.splitlines() if line.startswith("| nothing to replace"))
     assert line.endswith(f"| {vacuous} of {len(texts)} |")
     metrics = header(card)["model-index"][0]["results"][0]["metrics"]
@@ -118,7 +120,7 @@ def test_rows_of_another_model_are_refused(run: Path, tmp_path: Path) -> None:
     for row in rows:
         row["label"], row["after"] = 1 - row["label"], 1 - row["after"]
     (tmp_path / "turned.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(ForgedRowError, match="attacks on this model"):
+    with pytest.raises(ForgedRowError, match="this model contradicts"):
         model_card(run / "run", attacks=tmp_path / "turned.jsonl")
 
 

@@ -47,7 +47,7 @@ def test_alone_or_in_a_batch_the_answer_is_the_same() -> None:
 def test_the_number_of_threads_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     threads = torch.get_num_threads()
     for kind in ("cnn", "bilstm"):
-        monkeypatch.setitem(certifying.POSITIONS, kind, 64)  # many batches
+        monkeypatch.setattr(certifying, "words_at_once", lambda model: 64)  # many batches
         one, three = (certify(trained(kind), dataset().test, threads=count) for count in (1, 3))
         for alone, proof in zip(one, three, strict=True):
             assert replace(alone, margin=proof.margin) == proof

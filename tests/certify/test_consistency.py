@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from tests.soundness.trained import dataset, trained
@@ -18,6 +18,7 @@ class Told:
     status: str
     index: int | None = None
     swaps: dict[int, str] = field(default_factory=dict)
+    table_hash: str = ""
 
 
 def test_an_attack_that_breaks_a_certified_text_raises() -> None:
@@ -47,3 +48,12 @@ def test_an_attack_beyond_the_budget_contradicts_nothing() -> None:
     assert check_consistent(proofs, [Told("succeeded", sure, {0: "a", 1: "b"})]) == 1
     with pytest.raises(CertificateError):
         check_consistent(proofs, [Told("succeeded", sure, {0: "a"})])
+
+
+def test_an_attack_with_another_table_contradicts_nothing() -> None:
+    proofs = certify(trained("cnn", "ibp", "mean"), dataset().test)
+    sure = next(proof for proof in proofs if proof.certified)
+    broken = Told("succeeded", sure.index, {0: "word"})
+    assert check_consistent(proofs, [replace(broken, table_hash="0" * 64)]) == 0
+    with pytest.raises(CertificateError, match="unbroken"):
+        check_consistent(proofs, [replace(broken, table_hash=sure.table_hash)])

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 import torch
 
 from sgbt.certify import TIERS, Certificate, Question, certify, explain, in_float64
 from sgbt.certify.separable import SeparableBound
-from sgbt.certify.tiers import bounds_of, lowest_of, readings_of
+from sgbt.certify.tiers import bounds_of, lowest_of
+from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError, ModelError
 from sgbt.lexicon import Substitutions, SubstitutionTable, Vocabulary
@@ -23,6 +25,8 @@ from sgbt.models import (
     load_classifier,
     save_classifier,
 )
+from sgbt.models.folder import save_tensors
+from sgbt.models.weights import weights_of
 
 WORDS = ("good", "bad", "film", "the")
 TABLE = SubstitutionTable({"good": ("bad",)})
@@ -82,7 +86,7 @@ def test_no_tier_is_above_the_margin_of_a_swap(tier: str) -> None:
     mask = torch.ones(ids.shape[:2], dtype=torch.bool)
     question = Question.of(Substitutions(ids, allowed), mask, torch.tensor([label]), classes=2, budget=1)
     with torch.no_grad():
-        bounds = bounds_of(tier, readings_of(precise, question, WordTables()))
+        bounds = bounds_of(tier, verifiers(precise, question, WordTables()))
     assert worst < 0
     assert float(lowest_of(bounds)) <= worst
     assert all(int(bound.radius(torch.zeros(1, dtype=torch.float64))) <= 0 for bound in bounds)
@@ -127,10 +131,14 @@ def test_weights_that_are_not_finite_are_refused_before_certifying(odd: float, b
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf])
-def test_weights_that_are_not_finite_are_refused_on_load(odd: float, tmp_path: object) -> None:
-    save_classifier(bag_with(odd), f"{tmp_path}/model")
+def test_weights_that_are_not_finite_are_refused_on_load_and_not_saved(odd: float, tmp_path: Path) -> None:
+    save_classifier(bag_with(1.0), tmp_path)
+    save_tensors(weights_of(bag_with(odd).model), tmp_path / "model.safetensors")
     with pytest.raises(ModelError, match="weight"):
-        load_classifier(f"{tmp_path}/model")
+        load_classifier(tmp_path)
+    with pytest.raises(ModelError, match=r"finite numbers in weight, got .* in the model to be saved"):
+        save_classifier(bag_with(odd), tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 def proof_of(**changed: object) -> dict[str, object]:

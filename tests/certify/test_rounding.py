@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import mpmath
 import pytest
@@ -15,7 +16,8 @@ from tests.soundness.cases import VOCABULARY, random_embedding
 
 from sgbt.certify import Question, certify, in_float64, margin_bounds, rounding_slack
 from sgbt.certify.lstm_boxes import enclosed_states
-from sgbt.certify.rounding import float64_allowance, proven_gap
+from sgbt.certify.lstm_rounding import units_in_bounds
+from sgbt.certify.rounding import ACTIVATION_UNITS, float64_allowance, proven_gap
 from sgbt.certify.tiers import DEFAULT_TIERS
 from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models import BiLSTM, BiLSTMConfig, LinearBag, TextClassifier, TextCNN, WordEmbedding
@@ -93,6 +95,28 @@ def test_a_bilstm_decides_in_float64_and_no_tier_is_above_its_margins(factor: fl
     assert slack < 1e-7
 
 
+@pytest.mark.parametrize(("name", "function"), [("tanh", mpmath.tanh), ("sigmoid", lambda z: 1 / (1 + mpmath.exp(-z)))])
+def test_activations_are_within_the_units_assumed(name: str, function: Any) -> None:
+    sizes = torch.logspace(-8, 2.5, 1500, dtype=torch.float64)
+    points = torch.cat([sizes, -sizes])
+    with mpmath.workdps(60):
+        for z, own in zip(points.tolist(), getattr(points, name)().tolist(), strict=True):
+            exact = function(mpmath.mpf(z))
+            assert abs(own - exact) <= ACTIVATION_UNITS * 2.0**-53 * abs(exact) + 1e-300
+
+
+def test_the_count_of_roundings_is_above_every_tier_s() -> None:
+    """The sums of docs/certificates.md, for each coefficient, against the one formula that stands for all."""
+    for steps, hidden, width in itertools.product((1, 2, 3, 10, 100, 1000), (1, 2, 3, 64, 500), (1, 4, 300)):
+        counted = int(units_in_bounds(torch.tensor(steps), hidden, width))
+        crown_p = 33 + (steps + 3) * (2 * hidden + 3 * steps + 41)
+        crown_q = 34 + 3.25 * (2 * hidden + 3 * steps + 40)
+        crown_g = 8 * steps * hidden + 16 * hidden + 2 * steps + 7 * width + 47
+        gbm_p, gbm_q, gbm_g = 36 * (steps + 3) + 130, 200, 12 * width + 40 * hidden + 4 * steps + 106
+        taylor_p, taylor_q = gbm_p + 20 * (steps + 3) + 60, gbm_q + 160
+        assert counted >= max(crown_p, crown_q, crown_g, gbm_p, gbm_q, gbm_g, taylor_p, taylor_q)
+
+
 def with_exact_head(seed: int, factor: float, pooling: str) -> BiLSTM:
     """One feature and its opposite are the logits, so that the head adds no rounding of its own."""
     model = loud(seed, factor, pooling=pooling).requires_grad_(False)
@@ -109,16 +133,18 @@ def test_every_tier_allows_for_rounding_where_it_shows(tier: str, monkeypatch: p
     Texts without substitutes, whose bound is their margin but for rounding; without the allowances some lie below it.
     """
     above = 0
-    for seed, (factor, pooling) in enumerate(itertools.product((1.0, 1.5, 2.0), ("last", "max", "last", "max"))):
+    cases = itertools.product((1.0, 1.5, 2.0), (("last", 40), ("max", 40), ("last", 120), ("max", 120)))
+    for seed, (factor, (pooling, length)) in enumerate(cases):
         model = with_exact_head(seed, factor, pooling)
-        ids = torch.tensor([text_of(40, seed)]).unsqueeze(-1)
+        ids = torch.tensor([text_of(length, seed)]).unsqueeze(-1)
         everywhere = torch.ones_like(ids, dtype=torch.bool)
         question = Question(ids, everywhere, everywhere[..., 0], torch.tensor([seed % 2]), 2)
         sides = [model(ids[..., 0])[0].double(), in_float64(model)(ids[..., 0])[0]]
         computed, truth = (float(logits[seed % 2] - logits[1 - seed % 2]) for logits in sides)
         assert computed != truth
         bound = float(margin_bounds(tier, model, question))
-        assert -50 < bound <= min(computed, truth)
+        assert bound <= min(computed, truth)
+        assert bound > -50 or length > 40  # errors of float32 may outgrow the margin in a long text
         with monkeypatch.context() as without:
             without_allowances(without)
             above += float(margin_bounds(tier, model, question)) > min(computed, truth)

@@ -14,9 +14,10 @@ import pytest
 from tests.soundness.trained import dataset, sentences, trained
 
 from sgbt.certify import certify, read_rows
-from sgbt.certify.rows import RowFile
+from sgbt.certify.rows import CERTIFICATES
 from sgbt.errors import CertificateError
 from sgbt.models import save_classifier
+from sgbt.rows import RowFile
 
 
 def test_a_row_cut_off_in_the_middle_is_decided_again(tmp_path: Path) -> None:
@@ -63,8 +64,8 @@ def test_rows_of_other_texts_are_refused(tmp_path: Path) -> None:
 
 
 def test_two_writers_at_once_are_refused(tmp_path: Path) -> None:
-    with RowFile(tmp_path / "rows.jsonl"), pytest.raises(CertificateError, match="in use"):
-        RowFile(tmp_path / "rows.jsonl").__enter__()
+    with RowFile(tmp_path / "rows.jsonl", CERTIFICATES), pytest.raises(CertificateError, match="in use"):
+        RowFile(tmp_path / "rows.jsonl", CERTIFICATES).__enter__()
 
 
 def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ def test_a_run_killed_again_and_again_loses_and_doubles_nothing(tmp_path: Path) 
     (tmp_path / "texts.json").write_text(json.dumps(texts))
     code = (
         "import json, sys; import sgbt.certify.certifying as c; from sgbt.models import load_classifier\n"
-        'c.POSITIONS["bilstm"] = 64\n'
+        "c.words_at_once = lambda model: 64\n"
         "model, texts, out = sys.argv[1:]\n"
         "c.certify(load_classifier(model), json.load(open(texts)), out=out)"
     )

@@ -74,7 +74,7 @@ FORGERIES: dict[str, tuple[Callable[[Certificate], bool], Callable[[Certificate]
     "margin": (certified, lambda row: {"margin": row.margin + 1e-6}, "is proven by"),
     "margin of an abstained": (abstained, lambda row: {"margin": row.margin / 2}, "is proven by"),
     "slack": (certified, lambda row: {"slack": row.slack / 2}, "is needed"),
-    "radius": (abstained, lambda row: {"radius": 7}, "radius 7"),
+    "radius": (abstained, lambda row: {"radius": row.replaceable}, "radius"),
     "text": (certified, lambda row: {"text_hash": 16 * "0"}, "another text"),
     "table": (certified, lambda row: {"table_hash": 64 * "0"}, "the table"),
     "model": (certified, lambda row: {"model_hash": "id1-" + 64 * "0"}, "the model"),
@@ -91,6 +91,73 @@ def test_a_forged_row_is_named(classifier: TextClassifier, rows: list[Certificat
     forged = [*rows[:place], replace(rows[place], **change(rows[place])), *rows[place + 1 :]]
     with pytest.raises(ForgedRowError, match=f"text {place} .*{said}"):
         verify(classifier, forged, TEXTS)
+
+
+def test_a_tier_that_does_not_prove_it_is_named(classifier: TextClassifier, rows: list[Certificate]) -> None:
+    """That a row is certified is true; that the cheaper tier proves it is not."""
+    row = next(row for row in rows if row.certified and row.tier != "ibp")
+    with pytest.raises(ForgedRowError, match=f"text {row.index} .*tier ibp, which does not prove it; {row.tier} does"):
+        verify(classifier, [replace(row, tier="ibp")], TEXTS)
+    old = replace(row, tier="ibp", model_hash=weights_hash(classifier.model), unknown=None)
+    assert verify(classifier, [old], TEXTS).earlier == 1  # bounds of earlier versions were others
+
+
+def test_a_dearer_tier_that_proves_it_is_true(classifier: TextClassifier, rows: list[Certificate]) -> None:
+    """As rows would be that were written before a cheaper tier became able to prove them."""
+    row = next(row for row in rows if row.certified and row.tier == "ibp")
+    (dearer,) = certify(classifier, [TEXTS.texts[row.index]], labels=[row.label], tiers=("exact",))
+    assert dearer.certified
+    assert dearer.margin > row.margin
+    assert verify(classifier, [replace(row, tier="exact", margin=dearer.margin)], TEXTS).reproven == 1
+    with pytest.raises(ForgedRowError, match="margin"):
+        verify(classifier, [replace(row, tier="exact", margin=dearer.margin + 1e-6)], TEXTS)
+
+
+def test_certify_does_not_go_on_with_a_tier_that_proves_nothing(classifier: TextClassifier, tmp_path: Path) -> None:
+    out = tmp_path / "rows.jsonl"
+    certify(classifier, TEXTS[:20], out=out)
+    written = [json.loads(line) for line in out.read_text().splitlines()]
+    next(row for row in written if row["verdict"] == "certified" and row["tier"] != "ibp")["tier"] = "ibp"
+    out.write_text("".join(json.dumps(row) + "\n" for row in written))
+    with pytest.raises(ForgedRowError, match="tier ibp, which does not prove it"):
+        certify(classifier, TEXTS[:20], out=out)
+
+
+@pytest.mark.parametrize("kind", KINDS[::3])
+@pytest.mark.parametrize("budget", [None, 0, 2])
+def test_a_radius_that_is_not_proven_is_named(kind: str, budget: int | None) -> None:
+    classifier, drawn = classifier_of(kind, 4), random.Random(4)
+    assert classifier.table is not None
+    texts = [text_of(drawn, length, table=classifier.table, replaceable=0.3) for length in range(12)]
+    rows = certify(classifier, texts, max_substitutions=budget)
+    assert verify(classifier, rows, texts).reproven == len(rows)
+    for row in rows:
+        most = row.replaceable if budget is None else min(row.replaceable, budget)
+        radius = -1 if row.radius is None else row.radius
+        if radius < most:
+            with pytest.raises(ForgedRowError, match=f"text {row.index} .*radius {radius + 1}, where"):
+                verify(classifier, [replace(row, radius=radius + 1)], texts)
+
+
+def test_rows_about_no_replacement_certify_nothing_and_are_compared(
+    classifier: TextClassifier, rows: list[Certificate]
+) -> None:
+    undecided = next(row.index for row in rows if abstained(row))
+    rows = certify(classifier, TEXTS, max_substitutions=0)
+    found = verify(classifier, rows, TEXTS)
+    assert (found.reproven, found.vacuous) == (len(rows), sum(row.verdict is Verdict.VACUOUS for row in rows))
+    assert found.vacuous == sum(row.label == row.predicted for row in rows) > 0
+    row = rows[undecided]
+    with pytest.raises(ForgedRowError, match="margin"):
+        verify(classifier, [replace(row, margin=row.margin + 0.1)], TEXTS)
+    wider = replace(row, max_substitutions=None, verdict=Verdict.CERTIFIED, tier="ibp", margin=9.0)
+    with pytest.raises(ForgedRowError, match="where the proof says"):
+        verify(classifier, [wider], TEXTS)
+
+
+def test_without_rows_there_is_nothing_to_verify(classifier: TextClassifier) -> None:
+    with pytest.raises(CertificateError, match="at least one certificate"):
+        verify(classifier, [], TEXTS)
 
 
 def test_without_labels_a_turned_prediction_is_found(classifier: TextClassifier, rows: list[Certificate]) -> None:
@@ -139,8 +206,8 @@ def test_attack_rows_are_asked_again_and_compared(
         _without_proofs(classifier, others, attacks)
     failed = next(result for result in attacks if result.status == "failed")
     turned = replace(failed, label=1 - failed.label, after=1 - failed.after)
-    with pytest.raises(ForgedRowError, match=f"text {failed.index} that it contradicts"):
-        verify(classifier, rows, TEXTS, attacks=[turned])
+    with pytest.raises(ForgedRowError, match=f"text {failed.index} .*this model contradicts"):
+        verify(classifier, rows, TEXTS.texts, attacks=[turned])
     with pytest.raises(ForgedRowError, match="attacks on the model"):
         verify(classifier, rows, TEXTS, attacks=[replace(failed, model_hash="id1-0")])
 

@@ -7,7 +7,8 @@ import torch
 from tests.soundness.trained import dataset, table, trained
 
 from sgbt.certify import TIERS, Question, in_float64
-from sgbt.certify.tiers import bounds_of, lowest_of, offered, readings_of
+from sgbt.certify.tiers import bounds_of, lowest_of, offered
+from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.lexicon import SubstitutionIndex
 
@@ -28,8 +29,8 @@ def test_numbered_rows_change_no_bound(case: tuple[str, ...], scale: float, budg
         plain = Question.of(found, found.mask | (rows > 0), labels, classes=2, scale=scale, budget=budget)
         numbered = Question.of(found, found.mask | (rows > 0), labels, classes=2, scale=scale, budget=budget, rows=rows)
         for tier in TIERS:
-            readings = [readings_of(model, *each) for each in ((plain, WordTables()), (numbered, shared))]
-            readings.append(readings_of(model, numbered, small))
+            readings = [verifiers(model, *each) for each in ((plain, WordTables()), (numbered, shared))]
+            readings.append(verifiers(model, numbered, small))
             if offered(tier, readings[0]):
                 one, two, three = (lowest_of(bounds_of(tier, reading)) for reading in readings)
                 assert torch.allclose(one, two, rtol=0, atol=1e-12), tier

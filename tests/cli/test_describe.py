@@ -42,6 +42,24 @@ def test_a_file_is_described_with_its_vectors_and_substitutions(folder: Path, sg
     assert "has 2 variants" in told.stdout
 
 
+def test_the_reach_of_each_table_is_a_row(folder: Path, sgbt_command: Command) -> None:
+    (folder / "rare.json").write_text(json.dumps({"7": ["8"]}))
+    tables = ["--substitutions", "table.json", "--substitutions", "rare.json"]
+    told = sgbt_command("data", "reach", "good.csv", "--vectors", "vectors.txt", *tables, "--out", "reach.jsonl")
+    assert told.returncode == 0, told.stderr
+    first, second = (json.loads(line) for line in (folder / "reach.jsonl").read_text().splitlines())
+    texts = first["test_texts"]
+    assert texts > 0
+    assert first["running_words"] == second["running_words"] == 5 * texts
+    assert first["test_texts_reached"] == first["running_words_reached"] == texts
+    assert second["test_texts_reached"] == second["running_words_reached"] <= 1
+    assert first["substitutions"]["name"] == "table.json"
+    assert f"{texts:,} of {5 * texts:,} running words (20.0%)" in told.stdout
+    refused = sgbt_command("data", "reach", "good.csv", "--vectors", "vectors.txt", "--substitutions", "synonyms")
+    assert refused.returncode == 2
+    assert "got 'synonyms' in --substitutions" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -110,7 +110,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "attack: a seed below zero": (["attack", "run", "--seed", "-3"], "--seed"),
     "attack: examples below zero": (["attack", "run", "--examples", "-3"], "--examples"),
     "attack: no such data": (["attack", "run", "--data", "no.csv"], "nothing in no.csv"),
-    "attack: other labels": (["attack", "run", "--data", "other.csv"], "the labels that the model knows"),
+    "attack: other labels": (["attack", "run", "--data", "other.csv"], "the labels that the model was trained on"),
     "attack: no such split": (["attack", "run", "--split", "validation"], "one of train, dev, test, all"),
     "attack: rows into a folder": (["attack", "run", "--method", "greedy", "--out", "folder"], "folder"),
     "attack: rows into something else": (["attack", "run", "--method", "greedy", "--out", "reviews.csv"], "line 1"),

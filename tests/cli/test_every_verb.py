@@ -61,6 +61,7 @@ WRONG = {
     "demo": ["--substitutions", "none", "--out", "reviews.csv/demo"],
     "data": ["get", "imbd"],
     "train": ["nothing.csv", "--out", "new"],
+    "predict": ["nowhere", "reviews.csv"],
     "certify": ["runs/no"],
     "verify": ["nothing.jsonl", "--model", "runs/no"],
     "explain": ["runs/no", "a film"],
@@ -95,6 +96,7 @@ PLAIN = {
     "explain": ["explain", "run", "a good film was bad"],
     "report": ["report", str(ROOT / "results" / "imdb-linear"), "--out", "piped.html"],
     "publish": ["publish", "run", "--out", "piped-shared"],
+    "reach": ["data", "reach", "reviews.csv", "--substitutions", "synonyms.json", "--vectors", "vectors.txt"],
     "describe": ["data", "describe", "reviews.csv", "--substitutions", "synonyms.json", "--vectors", "vectors.txt"],
     "list": ["data", "list"],
 }  # fmt: skip

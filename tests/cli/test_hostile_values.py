@@ -18,6 +18,7 @@ from sgbt.visible import visible
 
 COMMANDS: dict[str, list[str]] = {
     "train": ["train", "reviews.csv", *TRAIN, "--out", "fresh"],
+    "predict": ["predict", "run", "reviews.csv", "--out", "fresh.csv"],
     "certify": ["certify", "run", "--limit", "2"],
     "explain": ["explain", "run", "a good film"],
     "verify": ["verify", "rows.jsonl", "--model", "run"],
@@ -27,6 +28,15 @@ COMMANDS: dict[str, list[str]] = {
     "report": ["report", "folder"],
     "publish": ["publish", "run", "--out", "fresh"],
     "data describe": ["data", "describe", "reviews.csv", "--vectors", "vectors.txt", "--substitutions", "none"],
+    "data reach": [
+        "data",
+        "reach",
+        "reviews.csv",
+        "--vectors",
+        "vectors.txt",
+        "--substitutions",
+        "run/substitutions.json.gz",
+    ],
     "data list": ["data", "list"],
     "data verify": ["data", "verify"],
     "data get": ["data", "get", "imbd"],

@@ -109,7 +109,8 @@ def test_a_configuration_file_and_options_that_go_before_it(monkeypatch: pytest.
     assert config["model"]["options"]["kernel_sizes"] == [1, 2]
     note = config["training"]
     assert (note["config"]["batch_size"], note["config"]["epochs"]) == (16, 1)
-    assert note["objective_options"] == {"beta": 5, "gamma": 0.5, "normalisation": "entries", "domain": "proven"}
+    chosen = {"beta": 5, "gamma": 0.5, "normalisation": "entries", "domain": "proven", "detached": False}
+    assert note["objective_options"] == chosen
 
 
 def test_the_same_command_resumes_and_another_one_is_refused(

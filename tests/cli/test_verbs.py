@@ -9,15 +9,8 @@ import pytest
 from tests.conftest import Command
 from typer.testing import CliRunner
 
-from sgbt.attacks import METHODS
-from sgbt.certify import TIERS
-from sgbt.cli import names
 from sgbt.cli.app import app
 from sgbt.cli.verbs import VERBS
-from sgbt.evaluate import SHIPPED
-from sgbt.models import MODELS
-from sgbt.training import OBJECTIVES
-from sgbt.training.parallel import DEVICES
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -56,13 +49,6 @@ def test_what_needs_no_model_starts_without_torch(arguments: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == "False"
-
-
-def test_the_names_in_help_texts_are_those_of_what_is_loaded_later() -> None:
-    assert tuple(MODELS) == names.MODELS
-    assert tuple(OBJECTIVES) == names.OBJECTIVES
-    assert tuple(METHODS) == names.METHODS
-    assert (DEVICES, TIERS, SHIPPED) == (names.DEVICES, names.TIERS, names.GRIDS)
 
 
 def test_the_package_itself_is_the_command() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,38 @@ def test_it_says_what_was_checked(rows: Path, capfd: pytest.CaptureFixture[str])
     assert "greedy: certified" in told.out
     assert told.err == ""
     assert run("verify", str(rows), "--model", "run", "--texts", "texts.jsonl", "--sample", "3") == 0
-    assert f"proven again: 3 of {count} rows" in capfd.readouterr().out
+    told = capfd.readouterr().out
+    seed = re.search(rf"proven again: 3 of {count} rows, drawn by seed (\d+)", told)
+    assert seed
+    assert run("verify", str(rows), "--model", "run", "--texts", "texts.jsonl", "--sample", "3", "--seed", seed[1]) == 0
+    assert seed[0] in capfd.readouterr().out
+
+
+def test_studies_are_counted_apart_and_not_published(rows: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from sgbt.certify import certify
+    from sgbt.models import load_classifier
+
+    assert run("verify", str(rows), "--model", "run", "--save-texts", "texts.jsonl") == 0
+    known = [json.loads(line) for line in Path("texts.jsonl").read_text().splitlines()]
+    labels = [row["label"] for row in known]
+    certify(load_classifier("run"), [row["text"] for row in known], labels=labels, scale=1e-6, out="study.jsonl")
+    capfd.readouterr()
+    assert run("verify", "study.jsonl", "--model", "run") == 0
+    assert f"note: {len(known)} rows have a scale below 1" in capfd.readouterr().out
+    assert run("publish", "run", "--out", "study-cards", "--certificates", "study.jsonl") == 2
+    told = capfd.readouterr().err
+    assert "scale 1e-06" in told
+    assert told.count("\n") == 1
+    assert not Path("study-cards").exists()
+
+
+def test_a_published_sample_names_its_seed(rows: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["publish", "run", "--out", "sampled-cards", "--certificates", str(rows), "--sample", "3"]
+    assert run(*words) == 0
+    seed = re.search(r"drawn by seed (\d+)", capfd.readouterr().out)
+    assert seed
+    assert run(*words, "--seed", seed[1]) == 0
+    assert seed[0] in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -67,8 +99,10 @@ def test_a_lie_is_one_sentence_and_exit_code_1(
 
 def test_what_cannot_be_used_is_exit_code_2(rows: Path, capfd: pytest.CaptureFixture[str]) -> None:
     Path("few.jsonl").write_text('{"index": 0, "text": "a film"}\n{"index": 0, "text": "a film"}\n')
+    Path("empty.jsonl").write_text("")
     for words in (
         ["nothing.jsonl", "--model", "run"],
+        ["empty.jsonl", "--model", "run"],
         [str(rows), "--model", "runs/no"],
         [str(rows), "--model", "run", "--sample", "some"],
         [str(rows), "--model", "run", "--texts", "few.jsonl"],
@@ -104,3 +138,26 @@ def test_a_sample_is_all_a_number_or_a_share(given: str, meant: float | None) ->
 def test_no_other_word_is_a_sample(given: str) -> None:
     with pytest.raises(CertificateError, match="--sample"):
         sample_of(given)
+
+
+def test_publish_attacks_again_and_says_by_which_seed(rows: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Rows of attacks are compared with the data also where no certificates are given."""
+    capfd.readouterr()
+    told, line_of_seed = [], "unbroken texts attacked again: a sample of 2, drawn by seed"
+    for number in range(3):
+        assert run("publish", "run", "--out", f"cards{number}", "--attacks", "attacks.jsonl", "--sample", "2") == 0
+        told += [line for line in capfd.readouterr().out.splitlines() if line.startswith(line_of_seed)]
+    assert len(set(told)) > 1
+    assert run("publish", "run", "--out", "cards", "--attacks", "attacks.jsonl", "--sample", "2", "--seed", "7") == 0
+    assert "drawn by seed 7" in Path("cards/README.md").read_text()
+    found = [json.loads(line) for line in Path("attacks.jsonl").read_text().splitlines()]
+    for row in found:
+        if row["status"] == "success":
+            row |= {"status": "failed", "after": row["label"], "swaps": [], "perturbed": row["original"]}
+    buried = "".join(json.dumps(row) + "\n" for row in found)
+    assert buried != Path("attacks.jsonl").read_text()
+    Path("buried.jsonl").write_text(buried)
+    capfd.readouterr()
+    assert run("publish", "run", "--out", "lies", "--attacks", "buried.jsonl", "--sample", "all") == 2
+    assert "the same attack breaks the text" in capfd.readouterr().err
+    assert not Path("lies").exists()

@@ -26,7 +26,7 @@ FOLLOWED = (
     "docs/howto/share.md",
     "docs/verify.md",
 )
-PAGES = ("README.md", *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")))
+PAGES = ("README.md", "CONTRIBUTING.md", *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")))
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Piece:
 
     def run(self, namespace: dict[str, Any]) -> str:
         """Execute a Python block, and say what it printed; line numbers in tracebacks are those of the page."""
-        code = compile("\n" * (self.line - 1) + self.source, str(self.page), "exec")
+        code = compile("\n" * (self.line - 1) + self.source, str(self.page), "exec", dont_inherit=True)
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             exec(code, namespace)

@@ -65,7 +65,7 @@ def test_certified_accuracy_is_of_all_texts_and_falls_with_the_budget() -> None:
     figures = certified_figures(proofs)
     assert (figures["certified_count"], figures["certified_total"]) == (1, 4)
     assert [sum(held_within(proofs, budget)) for budget in (0, 1, 2, 3, 50)] == [3, 2, 2, 1, 1]
-    limited = [replace(proofs[0], max_substitutions=3)]
+    limited = [replace(proofs[0], max_substitutions=3, radius=3)]
     assert [sum(held_within(limited, budget)) for budget in (3, 4)] == [1, 0]
 
 

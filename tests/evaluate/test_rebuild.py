@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from tests.report.pages import rows as rows_of
+from pages.rows import rows as rows_of
 from typer.testing import CliRunner
 
 import sgbt
@@ -18,8 +18,8 @@ from sgbt.evaluate.grid_file import load_grid
 from sgbt.evaluate.rebuild import Published
 from sgbt.evaluate.unit import training_config
 from sgbt.lexicon import EmbeddingStart
-from sgbt.models import MODELS, load_classifier, weights_hash
-from sgbt.training import OBJECTIVES
+from sgbt.models import load_classifier, weights_hash
+from sgbt.registry import MODELS, OBJECTIVES
 from sgbt.training.config import with_options
 
 ROOT = Path(__file__).parents[2]
@@ -109,14 +109,18 @@ def test_every_published_run_is_a_cell_that_can_be_trained_by_name(record: RunRe
 
 def test_every_published_certificate_is_of_a_cell_that_can_be_trained_by_name() -> None:
     cells = {f"{cell.model}-{cell.method.label}" for cell in load_grid("certificates").cells()}
-    rows = [row for path in (ROOT / "results" / "certificates").glob("*.jsonl") for row in rows_of(path)]
+    rows = [
+        row
+        for path in (ROOT / "results" / "certificates").glob("*.jsonl")
+        for row in rows_of(f"certificates/{path.stem}")
+    ]
     assert {row["run"] for row in rows if "run" in row} == cells
 
 
 @pytest.mark.soak
 def test_a_model_of_the_certificates_comes_out_as_published(tmp_path: Path) -> None:
     run = Published.named("certificates:imdb/cnn/standard/0").train(tmp_path / "run")
-    published = {row["of"] for row in rows_of(ROOT / "results" / "certificates" / "cnn.jsonl")
+    published = {row["of"] for row in rows_of("certificates/cnn")
                  if row.get("run") == "cnn-standard" and "of" in row}  # fmt: skip
     test = sgbt.load_dataset("imdb").test
     some = test.take(range(0, len(test), len(test) // 1000))[:1000]

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Command
 
 from sgbt.evaluate import load_grid, read_records
-from sgbt.training import OBJECTIVES
+from sgbt.registry import OBJECTIVES
 
 SUFFIXES = (".html", ".md", ".tex", ".csv")
 

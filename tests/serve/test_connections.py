@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.serve.sockets import SHORT, Address, answer, asked, connected, listening, request, seconds_until_closed
 
+from sgbt.serve.connections import ON_DISCONNECT
 from sgbt.serve.guard import LOOPBACK, Guard
 from sgbt.serve.limits import Limits, client_key
 
@@ -150,6 +151,67 @@ def test_a_broken_body_after_a_good_head_is_an_error_and_no_traceback(caplog: py
         assert asked(address, head + b"zz\r\n")[0] == 400
         assert answers(address)
     assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_trailers_without_end_are_refused() -> None:
+    with listening(guarded(PATIENT), PATIENT) as address, connected(address) as client:
+        client.sendall(b"POST /x HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+        with contextlib.suppress(ConnectionError):
+            client.sendall(b"A: " + b"x" * 100_000)
+        assert answer(client)[0] == 400
+
+
+def test_a_body_in_small_chunks_is_read() -> None:
+    with listening(guarded(PATIENT), PATIENT) as address:
+        head = b"POST /x HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        status, said = asked(address, head + b'1\r\n"\r\n' + b"1\r\nx\r\n" * 50_000 + b'1\r\n"\r\n0\r\n\r\n')
+        assert (status, said) == (200, "x" * 50_000)
+
+
+def test_requests_sent_without_waiting_are_answered_in_their_order() -> None:
+    with listening(guarded(SHORT), SHORT) as address, connected(address) as client:
+        large = b'"' + b"x" * 200_000 + b'"'
+        client.sendall(
+            request("/slow", method="POST", body=b"1")
+            + request("/", method="POST", body=large)
+            + request("/", body=b"3")
+        )
+        got = b""
+        while not got.endswith(b"\r\n\r\n3"):
+            piece = client.recv(1 << 16)
+            assert piece, got[-200:]
+            got += piece
+        assert got.count(b"HTTP/1.1 200") == 3
+        assert got.index(b"\r\n\r\n1") < got.index(large)
+
+
+def test_all_requests_of_a_client_that_left_hear_of_it() -> None:
+    heard: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            scope[ON_DISCONNECT].append(lambda: heard.append("called"))
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            heard.append("received")
+
+    with listening(app, PATIENT) as address:
+        with connected(address) as client:
+            client.sendall(request() + request())
+            time.sleep(0.3)
+        for _ in range(100):
+            if len(heard) > 1:
+                break
+            time.sleep(0.05)
+    assert heard == ["called", "received"]  # the second request never began
+
+
+def test_an_upgrade_is_answered_as_if_it_was_not_asked_for(caplog: pytest.LogCaptureFixture) -> None:
+    with listening(guarded(SHORT), SHORT) as address, connected(address) as client:
+        for _ in range(2):
+            client.sendall(request(Connection="Upgrade", Upgrade="websocket"))
+            assert answer(client)[0] == 200
+    assert not caplog.records
 
 
 def test_a_forwarded_address_is_believed_from_the_proxy_alone() -> None:

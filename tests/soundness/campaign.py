@@ -56,10 +56,13 @@ def run_case(number: int, counts: Counter[str], *, size: str | None = None) -> V
     size = size or drawn.choice(("short", "short", "short", "medium", "medium", "long"))
     texts = [_text(drawn, classifier, size) for _ in range(SIZES[size][2])]
     budget = drawn.choice((None, None, 0, 1, 1, 2, 3))
-    tiers = DEFAULT_TIERS if drawn.random() < 0.6 else (drawn.choice(TIERS if size == "short" else DEFAULT_TIERS),)
-    rows = certify(classifier, texts, tiers=tiers, max_substitutions=budget)
+    tiers = DEFAULT_TIERS if drawn.random() < 0.6 else (drawn.choice(TIERS.own if size == "short" else DEFAULT_TIERS),)
+    proofs = certify(classifier, texts, tiers=tiers, max_substitutions=budget)
+    rows = list(zip(proofs, texts, strict=True))
     counts[f"{size} cases"] += 1
-    for row, text in zip(rows, texts, strict=True):
+    if "grams" in kind:
+        rows += _neighbours(number, classifier, counts)
+    for row, text in rows:
         counts[f"{row.verdict} rows"] += 1
         counts["rows with a radius"] += row.radius is not None
         found = search(classifier, row, text, drawn, counts)
@@ -67,6 +70,31 @@ def run_case(number: int, counts: Counter[str], *, size: str | None = None) -> V
             swaps, reason = found
             return Violation(number, kind, row.to_row(), text, swaps, reason)
     return None
+
+
+def _neighbours(number: int, classifier: TextClassifier, counts: Counter[str]) -> list[tuple[Certificate, str]]:
+    """Rows of texts in which words that can be replaced are neighbours, for any number of them and within budgets.
+
+    Of several such texts that of the greatest margin: it has a radius though it may not be certified.
+    """
+    drawn = random.Random(f"neighbours {number}")
+    assert classifier.table is not None
+    can = sorted(classifier.table.entries)
+    cannot = ["moped", *(word for word in classifier.vocabulary.words if word not in classifier.table)]
+    rows = []
+    for length in (3, 4, 6):
+        parts = (
+            (drawn.choices(cannot, k=2), drawn.choices(can, k=length), drawn.choices(cannot, k=1)) for _ in range(12)
+        )
+        texts = [" ".join(itertools.chain(*part)) for part in parts]
+        logits = classifier.logits_of(classifier.encode(texts)).sort(dim=1).values
+        text = texts[int((logits[:, -1] - logits[:, -2]).argmax())]
+        for budget in (None, 1, drawn.randint(2, length)):
+            (row,) = certify(classifier, [text], tiers=("ibp",), max_substitutions=budget)
+            rows.append((row, text))
+            counts["rows of neighbours within a budget"] += budget is not None
+            counts["rows of neighbours that are open and have a radius"] += bool(row.radius and not row.certified)
+    return rows
 
 
 def search(

@@ -11,7 +11,7 @@ import pytest
 import torch
 from tests.attacks.world import World, trained
 
-from sgbt.attacks import METHODS, attack
+from sgbt.attacks import attack, method_named
 from sgbt.attacks.ensemble import WHITE_BOX, Ensemble
 from sgbt.lexicon import SubstitutionIndex
 from sgbt.models import TextClassifier, worst_case_logits
@@ -51,7 +51,7 @@ def test_ensemble_finds_what_enumeration_proves_to_exist(
     assert len(chosen) >= 20
     found: Counter[str] = Counter()
     for name in (*METHODS_TO_JUDGE, "ensemble"):
-        method = Ensemble(parts=WHITE_BOX) if name == "ensemble" else METHODS[name]
+        method = Ensemble(parts=WHITE_BOX) if name == "ensemble" else method_named(name)
         options = {} if name == "ensemble" else {"max_changed": 1.0}
         results = attack(
             classifier, [text for text, _ in chosen], world.table, labels=[label for _, label in chosen],

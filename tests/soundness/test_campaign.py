@@ -26,6 +26,16 @@ def test_no_version_contradicts_a_row(case: int) -> None:
     assert counts["versions"]
 
 
+def test_runs_of_codes_are_put_to_the_test_where_replaceable_words_are_neighbours() -> None:
+    """In cases of every kind of GramBag, with budgets, and with a radius below the number of words."""
+    counts: Counter[str] = Counter()
+    kinds = [number for number, kind in enumerate(KINDS) if "grams" in kind]
+    for case in (kind + seed * len(KINDS) for seed in range(4, 9) for kind in kinds):
+        assert run_case(case, counts, size="short") is None
+    assert counts["rows of neighbours within a budget"] == 6 * 5 * len(kinds)
+    assert counts["rows of neighbours that are open and have a radius"] > 10
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "bilstm" in kind or kind == "cnn max tanh"])
 def test_no_version_of_a_long_text_contradicts_a_row(kind: str) -> None:
     case = KINDS.index(kind) + 7 * len(KINDS)

@@ -9,12 +9,22 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.soundness.cases import all_models, classes_of, random_question, with_allowed
+from torch import Tensor
 
 from sgbt.certify import TIERS, exhaustive, in_float64, margin_bounds
+from sgbt.models import AnyModel, BiLSTM
+from sgbt.models.blueprint import parts_of
 
-SLACK = 1e-9
-ALLOWED = 1e-7
+SLACK = 1e-12
+"""How far sums in another order may differ; bounds of BiLSTMs allow for that themselves."""
+ALLOWED = 2e-9
 """How much a bound of a BiLSTM may stay below what is exact, because it allows for rounding; weights here are large."""
+
+
+def agrees(bound: Tensor, exact: Tensor, model: AnyModel) -> bool:
+    """Whether a bound is what is exact, but for the order of sums and, of a BiLSTM, for what is allowed below."""
+    allowed = ALLOWED if any(isinstance(part, BiLSTM) for part in parts_of(model)) else SLACK
+    return bool((bound <= exact + SLACK).all() and (bound >= exact - allowed).all())
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -48,7 +58,7 @@ def test_every_tier_is_exact_where_nothing_can_be_replaced(seed: int) -> None:
         question = random_question(seed, classes=classes_of(model), choices=1)
         exact = torch.stack([exhaustive(precise, question, text).margins for text in range(len(question))])
         for tier in TIERS:
-            assert torch.allclose(margin_bounds(tier, precise, question), exact, rtol=0, atol=ALLOWED), (name, tier)
+            assert agrees(margin_bounds(tier, precise, question), exact, model), (name, tier)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -59,7 +69,7 @@ def test_a_budget_of_none_is_the_text_itself_and_a_larger_one_is_never_better(se
         clean = torch.stack([exhaustive(precise, questions[0], text).margins for text in range(len(questions[0]))])
         for tier in TIERS:
             bounds = [margin_bounds(tier, precise, question) for question in questions]
-            assert torch.allclose(bounds[0], clean, rtol=0, atol=ALLOWED), (name, tier)
+            assert agrees(bounds[0], clean, model), (name, tier)
             for small, large in itertools.pairwise(bounds):
                 assert (large <= small + SLACK).all(), (name, tier)
 

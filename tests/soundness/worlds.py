@@ -27,6 +27,7 @@ KINDS = (
     "bilstm max",
     "bilstm last projection",
     "bilstm max codes",
+    "bilstm mean codes",
     "linear",
     "linear features",
     "linear places",
@@ -36,6 +37,7 @@ KINDS = (
     "two cnn codes",
     "two cnn grams",
     "two bilstm linear",
+    "two bilstm bilstm",
 )
 """Every kind of model that a folder can hold, with its poolings, activations, projections and codes."""
 
@@ -73,9 +75,7 @@ def _model(parts: list[str], drawn: random.Random, classes: int) -> AnyModel:
     if kind == "two":
         first, second = options
         words = _model([first, "mean"], drawn, classes)
-        beside = [second, "max", "codes"] if second == "codes" else [second]
-        if second == "codes":
-            beside = ["cnn", "max", "codes"]
+        beside = {"codes": ["cnn", "max", "codes"], "bilstm": ["bilstm", "last", "codes"]}.get(second, [second])
         other = _model(beside, drawn, classes)
         assert isinstance(words, TextCNN | BiLSTM)
         assert not isinstance(other, TwoChannel)

@@ -28,7 +28,8 @@ from tests import small
 
 from sgbt.errors import SgbtError
 from sgbt.models import BiLSTM, TextCNN, weights_hash
-from sgbt.training import OBJECTIVES, Run, TrainingConfig, train
+from sgbt.registry import OBJECTIVES
+from sgbt.training import Run, TrainingConfig, train
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from sgbt.errors import TrainingError
 from sgbt.lexicon import Vocabulary
 from sgbt.models import LinearBag, load_classifier
 from sgbt.training import IBP, Certified
-from sgbt.training.bag_ties import BagTies
-from sgbt.training.bag_vectors import vectors_of_communities
+from sgbt.training.initialisers import cluster_vectors
+from sgbt.training.ties import BagTies
 
 WORST = IBP(kappa=1.0, ramp_epochs=0.0)
 
@@ -29,12 +29,12 @@ def test_a_community_has_the_mean_of_its_words_weighed_by_what_train_has() -> No
         ("good", "fine", "other"), np.array([[1.0, 0.0], [0.0, 3.0], [9.0, 9.0]], np.float32), "three"
     )
     communities = np.array([0, 1, 2, 2, 2, 5])
-    found = vectors_of_communities(vocabulary, table, {"good": 3}, communities).numpy()
+    found = cluster_vectors(vocabulary, table, {"good": 3}, communities).numpy()
     centred = np.array([[0.5, -1.5], [-0.5, 1.5]])
     mean = (3 * centred[0] + centred[1]) / 4 / np.sqrt(2.5)
     assert np.allclose(found[2:5], mean)  # great has no vector of its own
     assert not found[[0, 1, 5]].any()
-    assert not vectors_of_communities(Vocabulary(("odd",)), table, {}, np.arange(3)).any()
+    assert not cluster_vectors(Vocabulary(("odd",)), table, {}, np.arange(3)).any()
 
 
 def test_weights_are_what_ties_give_and_a_linear_function_of_vectors() -> None:

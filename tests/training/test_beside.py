@@ -14,12 +14,13 @@ from sgbt.certify import certify
 from sgbt.data import RaggedIds
 from sgbt.errors import ModelError, TrainingError
 from sgbt.models import Bag, BiLSTM, TextCNN, TwoChannel, load_classifier, weights_hash
+from sgbt.models.margins import Margins
 from sgbt.training import Certified, Run, train
-from sgbt.training import beside as module
-from sgbt.training.beside import Beside, beside_words, leads_of
+from sgbt.training import fitted_parts as module
 from sgbt.training.config import PRESETS
+from sgbt.training.fitted_parts import FittedPart, margins_of, part_of
 from sgbt.training.listener import Listeners
-from sgbt.training.objective import Corpus, Leads
+from sgbt.training.objective import Corpus
 from sgbt.training.steps import Examples, steps_of
 
 CLASSES = 2
@@ -33,7 +34,7 @@ CHANNELS = {
 
 
 def empty(channel: str, seed: int = 0) -> Bag:
-    found = Certified(**CHANNELS[channel]).channel(CLASSES, small.vectors(seed=seed))
+    found = Certified(**CHANNELS[channel]).recipe.empty(CLASSES, small.vectors(seed=seed))
     assert found is not None
     return found
 
@@ -97,7 +98,7 @@ def test_what_stands_beside_reaches_the_loss_and_the_scores() -> None:
     other = torch.ones(len(texts), CLASSES).scatter(1, torch.from_numpy(texts.labels).unsqueeze(1), 0.0)
     losses = {}
     for lead in (-30.0, 0.0, 30.0):
-        told = replace(texts, beside=Leads(lead * other, lead * other))
+        told = replace(texts, offset=Margins(lead * other, lead * other))
         step = next(steps_of(told, size=24, device=torch.device("cpu"), substitutes=True, epoch=5))
         parts = Certified(code_channel=True, beta=0.0, gamma=0.0, drawn_together=0.0).parts(model, step, {})
         losses[lead] = float(sum(parts.values()).detach())
@@ -129,25 +130,25 @@ def test_apart_the_network_learns_as_by_itself_and_dev_sees_the_sum(channel: str
 
 
 def test_leads_go_from_the_text_itself_to_its_worst_case() -> None:
-    leads = Leads(torch.tensor([[0.0, -2.0]]), torch.tensor([[0.0, torch.inf]]))
+    leads = Margins(torch.tensor([[0.0, -2.0]]), torch.tensor([[0.0, torch.inf]]))
     assert leads.at(0.0).tolist() == [[0.0, -2.0]]
     assert leads.at(1.0)[0, 1] == torch.inf
-    assert Leads(leads.clean, torch.tensor([[0.0, 2.0]])).at(0.25).tolist() == [[0.0, -1.0]]
+    assert Margins(leads.clean, torch.tensor([[0.0, 2.0]])).at(0.25).tolist() == [[0.0, -1.0]]
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_a_train_text_is_told_by_a_channel_that_has_not_seen_it(channel: str) -> None:
     """Labels drawn at random cannot be told beforehand, though a channel that saw them would tell most."""
     texts = examples(200)
-    asked = {"kappa": 1.0, "apart": False, "listener": Listeners()}
-    found = Beside.fitted(empty(channel), [texts, examples(10)], corpus(), **asked)
-    assert found.leads[0] is not None
+    asked = {"kappa": 1.0, "listener": Listeners()}
+    found = FittedPart.cross_fitted(empty(channel), [texts, examples(10)], corpus(), **asked)
+    assert found.margins[0] is not None
     labels = torch.from_numpy(texts.labels)
-    unseen = (found.leads[0].clean.gather(1, 1 - labels.unsqueeze(1)) < 0).float().mean()
-    seen = (leads_of(found.channel, texts).clean.gather(1, 1 - labels.unsqueeze(1)) < 0).float().mean()
+    unseen = (found.margins[0].clean.gather(1, 1 - labels.unsqueeze(1)) < 0).float().mean()
+    seen = (margins_of(found.model, texts).clean.gather(1, 1 - labels.unsqueeze(1)) < 0).float().mean()
     assert 0.35 < float(unseen) < 0.65
     assert float(seen) > float(unseen) + 0.05
-    assert bool((found.leads[0].worst >= found.leads[0].clean - 1e-4).all())
+    assert bool((found.margins[0].worst >= found.margins[0].clean - 1e-4).all())
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -160,10 +161,11 @@ def test_the_fits_are_heard_as_one_run(channel: str, apart: bool) -> None:
             begun.append((number, of))
 
     model = empty(channel)
-    Beside.fitted(model, [examples(), examples(9)], corpus(), kappa=1.0, apart=apart, listener=Heard())
+    fit = FittedPart.independent if apart else FittedPart.cross_fitted
+    fit(model, [examples(), examples(9)], corpus(), kappa=1.0, listener=Heard())
     numbers, limits = zip(*begun, strict=True)
     assert list(numbers) == sorted(set(numbers))
-    assert set(limits) == {(1 if apart else module.PARTS + 1) * PRESETS[model.kind].epochs}
+    assert set(limits) == {(1 if apart else module.FOLDS + 1) * PRESETS[model.kind].epochs}
 
 
 @pytest.mark.parametrize("options", [CHANNELS["grams"], CHANNELS["words"], {"from_bag": True}], ids=str)
@@ -211,13 +213,13 @@ def test_what_was_fitted_is_kept_for_the_same_run_only(
 ) -> None:
     texts, dev = examples(), examples(9)
 
-    def asked(kappa: float = 1.0, channel: str = channel, seed: int = 0, apart: bool = apart) -> Beside:
-        told = {"kappa": kappa, "apart": apart, "folder": tmp_path, "listener": Listeners()}
-        return beside_words(empty(channel, seed), [texts, dev], corpus(), **told)
+    def asked(kappa: float = 1.0, channel: str = channel, seed: int = 0, apart: bool = apart) -> FittedPart:
+        told = {"kappa": kappa, "independent": apart, "folder": tmp_path, "listener": Listeners()}
+        return part_of(empty(channel, seed), [texts, dev], corpus(), **told)
 
     first = asked()
     with monkeypatch.context() as patched:
-        patched.setattr(module.Beside, "fitted", None)
+        patched.setattr(module, "fitted", None)
         kept = asked()
         with pytest.raises(TypeError):
             asked(kappa=0.5)
@@ -229,13 +231,13 @@ def test_what_was_fitted_is_kept_for_the_same_run_only(
         for other in CHANNELS.keys() - {channel}:
             with pytest.raises(TypeError):
                 asked(channel=other)
-    assert weights_hash(kept.channel) == weights_hash(first.channel)
-    assert (first.leads[0] is None) == (kept.leads[0] is None) == apart
-    for one, other in zip(first.leads[apart:], kept.leads[apart:], strict=True):
+    assert weights_hash(kept.model) == weights_hash(first.model)
+    assert (first.margins[0] is None) == (kept.margins[0] is None) == apart
+    for one, other in zip(first.margins[apart:], kept.margins[apart:], strict=True):
         assert torch.equal(one.clean, other.clean)
         assert torch.equal(one.worst, other.worst)
     (tmp_path / module.FILE).write_bytes(b"damaged")
-    assert weights_hash(asked().channel) == weights_hash(first.channel)
+    assert weights_hash(asked().model) == weights_hash(first.model)
 
 
 @pytest.mark.parametrize(

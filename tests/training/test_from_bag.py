@@ -15,7 +15,8 @@ from sgbt.errors import TrainingError
 from sgbt.models import BiLSTM, LinearBag, TextCNN, worst_case_logits
 from sgbt.training import Certified, train
 from sgbt.training.beginning import examples_of
-from sgbt.training.from_bag import FOLDER, begin_as, check_begins, fitted_bag
+from sgbt.training.fitted_parts import FOLDER, initial_bag
+from sgbt.training.initialisers import check_starts_as_linear, start_as_linear
 from sgbt.training.listener import Listeners
 from sgbt.training.objective import Corpus
 from sgbt.training.steps import Examples
@@ -64,7 +65,7 @@ def test_a_network_begins_with_the_answers_and_the_worst_case_of_the_bag(kind: s
     """Of texts of one length and for windows of one word, where the mean loses nothing, and tanh bends but little."""
     windows = {"kernel_sizes": (1,)} if kind == "cnn" else {}
     model, bag = small.model_of(kind, classes=classes, **MEAN, **windows).eval(), bag_of(classes)
-    begin_as(model, bag, words=12.0)
+    start_as_linear(model, bag, words=12.0)
     step = small.step_of(small.random_texts(40, 12, 1, shortest=12), classes=classes)
     asked = (step.choices.ids, step.choices.allowed, step.mask, step.labels)
 
@@ -100,7 +101,7 @@ def test_a_run_that_fitted_no_bag_removes_no_folder(tmp_path: Path) -> None:
 
 def test_what_begins_as_a_bag_moves_every_weight() -> None:
     model = small.model_of("cnn", trainable_embedding=True, **MEAN)
-    begin_as(model, bag_of(), words=6.0)
+    start_as_linear(model, bag_of(), words=6.0)
     before = {name: value.detach().clone() for name, value in model.named_parameters()}
     step = small.step_of(small.random_texts(30, 9, 2, shortest=3))
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
@@ -119,7 +120,7 @@ def test_a_killed_run_does_not_fit_the_bag_again(tmp_path: Path) -> None:
     for _ in range(2):
         heard = Epochs()
         asked = {"classes": 2, "kappa": 1.0, "vectors": small.vectors(), "folder": tmp_path, "listener": heard}
-        found.append((fitted_bag(splits, corpus, **asked), heard.seen))
+        found.append((initial_bag(splits, corpus, **asked), heard.seen))
     (first, trained), (again, none) = found
     assert trained > 0
     assert none == 0
@@ -131,12 +132,12 @@ def test_a_killed_run_does_not_fit_the_bag_again(tmp_path: Path) -> None:
 def test_a_bag_that_was_kept_of_other_texts_is_not_taken_for_ones_own(tmp_path: Path) -> None:
     splits, corpus = parts()
     asked = {"classes": 2, "kappa": 1.0, "vectors": None, "folder": tmp_path, "listener": Listeners()}
-    fitted_bag(splits, corpus, **asked)
+    initial_bag(splits, corpus, **asked)
     for changed in ({"kappa": 0.5}, {"vectors": small.vectors()}):
         with pytest.raises(TrainingError, match="choose another --out"):
-            fitted_bag(splits, corpus, **asked | changed)
+            initial_bag(splits, corpus, **asked | changed)
     with pytest.raises(TrainingError, match="choose another --out"):
-        fitted_bag(splits[::-1], corpus, **asked)
+        initial_bag(splits[::-1], corpus, **asked)
 
 
 def test_a_resumed_run_ends_with_the_same_weights(tmp_path: Path) -> None:
@@ -170,7 +171,7 @@ def test_networks_that_cannot_begin_so_are_refused_before_anything_is_written(
 ) -> None:
     model = TextCNN(small.vectors(), **options)
     with pytest.raises(TrainingError, match=told):
-        check_begins(model)
+        check_starts_as_linear(model)
     with pytest.raises(TrainingError, match="leave from_bag out"):
         train(model, small.dataset(), objective=BEGINS, substitutions=small.TABLE, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -1,6 +1,8 @@
 """Training a GramBag: it learns, proves what it says it proves, and its loss moves every weight."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -9,16 +11,19 @@ import torch
 from tests.training.test_linear import TABLE, reviews
 
 from sgbt.certify import certify
-from sgbt.data import Split
+from sgbt.data import RaggedIds, Split
 from sgbt.errors import TrainingError
 from sgbt.lexicon import SubstitutionIndex
-from sgbt.models import GramBag, load_classifier, worst_case_logits
+from sgbt.models import GramBag, gram_margins, load_classifier, worst_case_logits
+from sgbt.models.bag_options import RowSets
 from sgbt.models.gram_bag import AT_THE_END, MAP_SHIFT
-from sgbt.training import IBP, SGBT, Certified, Standard, gram_sides, train
-from sgbt.training.bag_options import RowSets
+from sgbt.models.gram_cells import least_entries
+from sgbt.models.gram_margins import by_label, frequent_grams, gather
+from sgbt.models.gram_options import GramOptions
+from sgbt.training import IBP, SGBT, Certified, Standard, train
 from sgbt.training.config import TrainingConfig, preset_for
-from sgbt.training.gram_sides import gather, keys_told, sides_of
-from sgbt.training.grams import told_ratios
+from sgbt.training.grams import log_count_ratios
+from sgbt.training.listener import Listeners
 
 QUICK = TrainingConfig(epochs=4, weight_decay=2e-3, max_length=100, rare=1)
 
@@ -82,7 +87,7 @@ def test_training_texts_with_too_many_options_move_the_weights_of_what_can_be_br
     tokens = data.train.tokenised(run.model.tokenizer)
     rows = tokens.as_ids_of(index.rows_of(tokens.types))
     found = gather(rows, [RowSets.of(run.model.model.codes, index)], longest=4)
-    sides = sides_of(found, data.train.labels, run.model.model.keys)
+    sides = by_label(found, data.train.labels, run.model.model.keys)
     order = np.concatenate([part.rows for part in found])
     worst, labels = worst_of(run.model, data.train)
     for side in sides:
@@ -105,14 +110,14 @@ def test_cells_in_pieces_bound_the_whole_cell_from_above_and_keep_the_text(most,
     model, index = run.model.model, SubstitutionIndex.build(TABLE, run.model.vocabulary)
     tokens = data.train.tokenised(run.model.tokenizer)
     rows, maps = tokens.as_ids_of(index.rows_of(tokens.types)), [RowSets.of(model.codes, index)]
-    whole = sides_of(gather(rows, maps, longest=4, ending=3), data.train.labels, model.keys)
-    monkeypatch.setattr(gram_sides, "PIECES", (most,))
-    cut = sides_of(gather(rows, maps, longest=4, ending=3), data.train.labels, model.keys)
+    whole = by_label(gather(rows, maps, longest=4, ending=3), data.train.labels, model.keys)
+    monkeypatch.setattr(gram_margins, "PIECES", (most,))
+    cut = by_label(gather(rows, maps, longest=4, ending=3), data.train.labels, model.keys)
     for side, pieces in zip(whole, cut, strict=True):
         one, other = (each.margins(model.weight.detach(), model.bias.detach()) for each in (side, pieces))
         assert torch.allclose(one.clean, other.clean, atol=1e-4)
         assert (other.worst >= one.worst - 1e-4).all()
-        assert torch.allclose(side.told(len(model.keys)), pieces.told(len(model.keys)), atol=1e-6)
+        assert torch.allclose(side.document_counts(len(model.keys)), pieces.document_counts(len(model.keys)), atol=1e-6)
     assert (
         any(
             (b.margins(model.weight, model.bias).worst > a.margins(model.weight, model.bias).worst + 1e-3).any()
@@ -127,7 +132,7 @@ def test_cells_that_memory_cannot_hold_whole_are_cut(monkeypatch):
     long = Split("train", (*data.train.texts, *["good " * 7] * 5), np.array([*data.train.labels, *[0] * 5]))
     options = {"objective": IBP(kappa=1.0), "substitutions": TABLE, "config": QUICK}
     whole = train(GramBag(resolution=50.0), replace(data, train=long), **options)
-    monkeypatch.setattr(gram_sides, "MOST_ENTRIES", 50_000)  # five cells of 3^7 options have 25 runs each
+    monkeypatch.setattr(gram_margins, "MOST_ENTRIES", 50_000)  # five cells of 3^7 options have 25 runs each
     cut = train(GramBag(resolution=50.0), replace(data, train=long), **options)
     assert cut.dev["certified"] > 0.5
     assert not torch.equal(cut.model.model.keys, whole.model.model.keys) or not torch.equal(
@@ -136,9 +141,109 @@ def test_cells_that_memory_cannot_hold_whole_are_cut(monkeypatch):
 
 
 def test_runs_that_memory_cannot_hold_are_refused(monkeypatch):
-    monkeypatch.setattr(gram_sides, "MOST_ENTRIES", 100)
+    monkeypatch.setattr(gram_margins, "MOST_ENTRIES", 100)
     with pytest.raises(TrainingError, match="lower its resolution"):
         train(GramBag(resolution=50.0), reviews(), objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
+
+
+@pytest.mark.parametrize("ending", [0, 2])
+@pytest.mark.parametrize("longest", [1, 2, 3, 4])
+def test_runs_are_counted_before_any_is_listed(longest, ending, monkeypatch):
+    """As many as pieces of one word have, in texts of every length, none included; one fewer is refused."""
+    rng = np.random.default_rng(longest)
+    lengths = rng.integers(0, 7, 30)
+    rows = RaggedIds(rng.integers(2, 12, int(lengths.sum())), np.concatenate([[0], np.cumsum(lengths)]))
+    counts = torch.tensor([1, 1, *rng.integers(1, 4, 10).tolist()])
+    codes = torch.arange(12).unsqueeze(1) * 10 + torch.arange(3)  # no two words share a code
+    sets = RowSets(codes, counts, codes, counts, torch.zeros_like(codes))
+    listed = [
+        GramOptions.of(
+            codes[rows[row]].unsqueeze(0), counts[rows[row]].unsqueeze(0), codes[rows[row], 0].unsqueeze(0),
+            longest=longest, ending=ending, most=1,
+        )
+        for row in range(30)
+        if lengths[row]
+    ]  # fmt: skip
+    total = sum(len(each.entry_key) for each in listed)
+    found = least_entries(counts.numpy()[rows.flat], rows.starts, longest=longest, ending=ending)
+    assert total <= found <= 1.2 * total + 5  # runs that a text has anyway are counted here
+    monkeypatch.setattr(gram_margins, "MOST_ENTRIES", found)
+    assert gather(rows, [sets], longest=longest, ending=ending)
+    monkeypatch.setattr(gram_margins, "MOST_ENTRIES", found - 1)
+    monkeypatch.setattr(gram_margins, "_gathered", None)
+    with pytest.raises(TrainingError, match=f"about {found:,.0f} in 30 texts"):
+        gather(rows, [sets], longest=longest, ending=ending)
+
+
+def test_a_refusal_names_the_length_that_would_fit(monkeypatch):
+    rows, counts = RaggedIds(np.full(20, 2), np.array([0, 20])), torch.tensor([1, 1, 3])
+    codes = torch.arange(3).unsqueeze(1) * 10 + torch.arange(3)
+    sets = RowSets(codes, counts, codes, counts, torch.zeros_like(codes))
+    monkeypatch.setattr(gram_margins, "MOST_ENTRIES", 400)
+    with pytest.raises(TrainingError, match=r"set longest = 2 \(about 345\), lower its resolutions"):
+        gather(rows, [sets], longest=4)
+
+
+def test_work_before_the_first_epoch_is_told():
+    class Heard(Listeners):
+        def __init__(self):
+            super().__init__()
+            self.told = []
+
+        def preparing(self, title, done, of):
+            self.told.append((title, done, of))
+
+    heard, data = Heard(), reviews()
+    train(GramBag(), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK, listener=Listeners(heard))
+    assert heard.told[-1] == ("runs of dev", len(data.dev), len(data.dev))
+    assert ("runs of train", len(data.train), len(data.train)) in heard.told
+
+
+HUGE = """
+import itertools, resource, sys
+import numpy as np
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+import torch
+torch.set_num_threads(1)
+from sgbt.data import Split, TextDataset
+from sgbt.errors import SgbtError
+from sgbt.lexicon import SubstitutionTable
+from sgbt.models import GramBag, LinearBag
+from sgbt.training import IBP, train
+from sgbt.training.config import TrainingConfig
+
+rng = np.random.default_rng(0)
+names = ["".join(letters) for letters in itertools.product("bcdfghjkmn", "aeiou", "lprst", "aeiou")][:400]
+table = SubstitutionTable({
+    name: tuple(other for other in rng.choice(names, 150, replace=False).tolist() if other != name)
+    for name in names[:200]
+})
+def split(name, texts):
+    lines = tuple(" ".join(rng.choice(names, 60).tolist()) for _ in range(texts))
+    return Split(name, lines, np.arange(texts) % 2)
+data = TextDataset("huge", ("no", "yes"), split("train", 250), split("dev", 20), split("test", 20))
+model = {"linear": LinearBag, "grams": GramBag}[sys.argv[1]](resolution=1.2)
+config = TrainingConfig(epochs=1, batch_size=50, max_length=100, rare=1)
+try:
+    run = train(model, data, objective=IBP(kappa=1.0), substitutions=table, config=config)
+    print("trained", run.dev)
+except SgbtError as error:
+    print("refused:", error)
+print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+"""
+"""Half of the words have 150 substitutes, which have some twenty codes: 120 million ways around the words of train."""
+
+
+@pytest.mark.parametrize("kind", ["linear", "grams"])
+def test_huge_sets_train_in_bounded_memory_or_are_refused(kind):
+    """With 4 GB of addresses, in a process of its own; the ways listed one by one would need more."""
+    done = subprocess.run([sys.executable, "-c", HUGE, kind], capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Error" not in done.stderr
+    said = done.stdout.splitlines()
+    assert said[0].startswith("refused: " if kind == "grams" else "trained"), said
+    assert "Traceback" not in done.stdout
+    assert int(said[-1].split()[1]) < 3000
 
 
 def test_a_run_writes_what_another_process_needs_and_is_the_same_each_time(tmp_path):
@@ -168,8 +273,8 @@ def sides_and_keys():
     tokens = data.train.tokenised(run.model.tokenizer)
     rows = tokens.as_ids_of(index.rows_of(tokens.types))
     found = gather(rows, [RowSets.of(run.model.model.codes, index)], longest=4)
-    keys = keys_told(found, minimum_count=1)
-    return sides_of(found, data.train.labels, keys), keys
+    keys = frequent_grams(found, minimum_count=1)
+    return by_label(found, data.train.labels, keys), keys
 
 
 @pytest.mark.parametrize(("ending", "more"), [(0, ()), (4, ()), (4, (0.1, 30.0))])
@@ -184,7 +289,7 @@ def test_margins_in_training_are_those_of_the_model_and_its_bound(ending, more):
     assert bool((model.keys & AT_THE_END).any()) == bool(ending)
     assert (model.keys >> MAP_SHIFT).unique().tolist() == list(range(1 + len(more)))
     found = gather(rows, [RowSets.of(codes, index) for codes in model.maps], longest=4, ending=ending)
-    sides = sides_of(found, data.train.labels, model.keys)
+    sides = by_label(found, data.train.labels, model.keys)
     worst, labels = worst_of(run.model, data.train)
     order = np.concatenate([part.rows for part in found])
     near = []
@@ -207,7 +312,7 @@ def test_the_loss_moves_every_weight_that_a_text_or_a_substitute_has():
     sum(side.margins(weight, bias, smooth=0.1).worst.exp().sum() for side in sides).backward()
     assert (weight.grad.abs().sum(dim=1) > 0).all()
     assert (bias.grad != 0).all()
-    ratios = told_ratios(sides, len(keys), 2, prior=1.0)
+    ratios = log_count_ratios(sides, len(keys), 2, prior=1.0)
     assert ratios.shape == (len(keys), 2)
     assert torch.allclose(ratios[:, 0], -ratios[:, 1], atol=1e-5)
     assert (ratios.abs() > 1e-3).any()

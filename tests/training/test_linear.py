@@ -17,16 +17,16 @@ from sgbt.data.tokenised import RaggedIds
 from sgbt.errors import SgbtError, TrainingError
 from sgbt.lexicon import PADDING, SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.lexicon.codes import community_codes, community_levels
-from sgbt.models import LinearBag, LinearBagConfig, load_classifier, worst_case_logits
-from sgbt.models.bag_features import FAMILIES, with_word, word_of
+from sgbt.models import LinearBag, LinearBagConfig, bag_options, bag_tables, load_classifier, worst_case_logits
+from sgbt.models.bag_blocks import margins, options_of, pieces, positions_of
+from sgbt.models.bag_features import FAMILIES, keys_at, with_word, word_of
+from sgbt.models.bag_options import PositionKinds, PositionOptions, RowSets, frequent_keys
 from sgbt.training import GBM, IBP, PRESETS, SEM, Certified, Standard, linear, train
-from sgbt.training.bag_blocks import margins, pieces
-from sgbt.training.bag_options import PositionKinds, PositionOptions, RowSets
-from sgbt.training.bag_ties import BagTies
 from sgbt.training.config import with_options
-from sgbt.training.linear import bag_objective, bag_vocabulary, fit_features
+from sgbt.training.linear import bag_vocabulary, fit_features
 from sgbt.training.objective import Corpus
 from sgbt.training.steps import Examples
+from sgbt.training.ties import BagTies
 
 QUICK = replace(PRESETS["linear"], epochs=8, patience=8, batch_size=40, learning_rate=0.1, rare=1)
 TABLE = SubstitutionTable(
@@ -59,7 +59,7 @@ def run_of(folder, *, listener=None):
     return train(LinearBag(dropout=0.2), reviews(), out=folder, listener=listener, **options)
 
 
-def random_corpus(generator, *, words=9, texts=6, classes=3, places=False):
+def random_corpus(generator, *, words=9, texts=6, classes=3, places=False, features=FAMILIES):
     """A random vocabulary, table and texts, with a model whose weights are random."""
     names = [f"w{number}" for number in range(words)]
     rng = np.random.default_rng(int(torch.randint(0, 1 << 30, (1,), generator=generator)))
@@ -75,7 +75,7 @@ def random_corpus(generator, *, words=9, texts=6, classes=3, places=False):
     flat = np.concatenate([index.rows_of(line) for line in lines])
     rows = RaggedIds(flat, np.concatenate([[0], np.cumsum([len(line) for line in lines])]))
     examples = Examples(rows, rng.integers(0, classes, texts), len(vocabulary), index)
-    model = LinearBag(classes=classes, features=FAMILIES, minimum_count=1, places=places).double()
+    model = LinearBag(classes=classes, features=features, minimum_count=1, places=places).double()
     fit_features(model, Corpus(vocabulary, counts, table), examples)
     with torch.no_grad():
         model.weight.copy_(torch.randn(model.weight.shape, generator=generator, dtype=torch.float64))
@@ -166,6 +166,7 @@ def test_the_first_option_is_the_text_itself():
         word_counts=torch.tensor([1, 1, 2, 1]),
         codes=torch.tensor([[0, 0], [1, 1], [7, 5], [5, 5]]),
         code_counts=torch.tensor([1, 1, 2, 1]),
+        ranks=torch.tensor([[0, 0], [0, 0], [0, 1], [0, 0]]),
     )
     first = torch.tensor([True, False, True, True])
     kinds = PositionKinds.of(torch.tensor([3, 2, 3, 3]), first, sets, alone=False)
@@ -173,7 +174,7 @@ def test_the_first_option_is_the_text_itself():
     options = PositionOptions.of(kinds, sets)
     at = kinds.of_position.tolist()
     assert [options.widths[kind].item() for kind in at] == [2, 2, 1, 1]
-    assert [options.calm[kind].item() for kind in at] == [False, False, True, True]
+    assert [kinds.calm(sets)[kind].item() for kind in at] == [False, False, True, True]
     slots = [slice(start, start + width) for start, width in zip(options.starts, options.widths, strict=True)]
     assert [options.words[slots[kind]].tolist() for kind in at] == [[3, 3], [2, 3], [3], [3]]
     assert [options.before[slots[kind]].tolist() for kind in at] == [[0, 0], [5, 5], [0], [0]]
@@ -185,11 +186,79 @@ def test_the_first_option_is_the_text_itself():
 
 
 def test_options_that_memory_cannot_hold_are_refused_and_single_words_never_are(monkeypatch):
-    monkeypatch.setattr(linear, "MOST_OPTIONS", 100)
+    monkeypatch.setattr(linear, "MOST_LISTED", 100)
+    monkeypatch.setattr(linear, "MOST_FEATURES", 100)
     options = {"objective": IBP(kappa=1.0), "substitutions": TABLE, "config": QUICK}
     with pytest.raises(TrainingError, match=r"in a LinearBag; let it read single words \(features = \[\]\)"):
         train(LinearBag(), reviews(), **options)
     assert train(LinearBag(features=()), reviews(), **options).dev["certified"] > 0.5
+
+
+FAMILY_CHOICES = [("before", "after", "pair", "triple"), FAMILIES, ("skip",), ("around",), ("after", "triple")]
+
+
+@pytest.mark.parametrize("features", FAMILY_CHOICES)
+def test_options_that_are_not_listed_give_the_margins_of_those_that_are(features, monkeypatch):
+    """Words, neighbours and weights at random, many of them ambiguous; several sizes of groups and parts."""
+    monkeypatch.setattr("sgbt.models.places.EDGES", (1, 2, 3, 4, 5, 6, 7))
+    generator = torch.Generator().manual_seed(5)
+    unlisted = 0
+    for turn in range(30):
+        model, examples, _ = random_corpus(generator, words=12, texts=9, places=bool(turn % 2), features=features)
+        monkeypatch.setattr(bag_tables, "SCORES_AT_ONCE", (1, 7, 1 << 20)[turn % 3])
+        monkeypatch.setattr(bag_options, "OPTIONS_AT_ONCE", (3, 1 << 20)[turn % 2])
+        sets = RowSets.of(model.codes, examples.substitutions)
+        both = [
+            list(pieces(model, examples.rows, examples.labels, np.arange(1, 9), sets, options=options))
+            for options in (None, options_of(model, examples.rows, sets))
+        ]
+        for one, other in zip(*both, strict=True):
+            assert torch.equal(one.rows, other.rows)
+            found = []
+            for piece in (one, other):
+                asked = margins(piece, model.weight, model.bias, model.places, clean=True, worst=True)
+                gradient = torch.autograd.grad((asked.worst**2).sum() + asked.clean.sum(), model.weight)[0]
+                found.append((asked.clean, asked.worst, gradient))
+            assert all(torch.allclose(*pair, atol=1e-12) for pair in zip(*found, strict=True))
+            assert other.unlisted is not None
+            unlisted += len(other.unlisted)
+    assert unlisted > 100
+
+
+@pytest.mark.parametrize("features", FAMILY_CHOICES)
+def test_features_are_counted_as_if_every_option_was_listed(features, monkeypatch):
+    generator = torch.Generator().manual_seed(6)
+    seen = set()
+    for turn in range(20):
+        monkeypatch.setattr(bag_options, "OPTIONS_AT_ONCE", (3, 1 << 20)[turn % 2])
+        monkeypatch.setattr(bag_options, "KEYS_AT_ONCE", (20, 1 << 20)[turn // 2 % 2])
+        model, examples, _ = random_corpus(generator, texts=20, features=features)
+        sets = RowSets.of(model.codes, examples.substitutions)
+        flat, _, first = positions_of(examples.rows, np.arange(20))
+        kinds = PositionKinds.of(flat, first, sets, alone=False)
+        options = PositionOptions.of(kinds, sets)
+        keys = keys_at(features, options.words, model.codes[options.words], options.before, options.after)
+        listed, where = keys.flatten().unique(return_inverse=True)
+        times = kinds.counts.repeat_interleave(options.widths).unsqueeze(1).expand_as(keys).flatten()
+        counts = torch.zeros_like(listed).index_add(0, where, times)
+        for minimum in (1, 2, 5):
+            found = frequent_keys(features, kinds, sets, model.codes, minimum_count=minimum)
+            assert torch.equal(found, listed[counts >= minimum])
+            seen.add(len(found))
+    assert len(seen) > 5
+
+
+@pytest.mark.parametrize("limit", ["MOST_LISTED", "MOST_LISTED_AT_ONCE"])
+def test_options_that_are_not_listed_train_to_the_same_weights(limit, monkeypatch):
+    options = {"objective": IBP(kappa=0.8), "substitutions": TABLE, "config": QUICK}
+    listed = train(LinearBag(resolution=50.0, minimum_count=1, places=True), reviews(), **options)
+    monkeypatch.setattr(linear, limit, 0)
+    made = []
+    monkeypatch.setattr(linear, "options_of", lambda *asked: made.append(options_of(*asked)) or made[-1])
+    tables = train(LinearBag(resolution=50.0, minimum_count=1, places=True), reviews(), **options)
+    assert [len(each.rows) > 10 for each in made] == [True, True]  # of train and of dev
+    assert listed.model.identity == tables.model.identity
+    assert listed.log.rows[-1]["dev"] == tables.log.rows[-1]["dev"]
 
 
 def test_single_words_take_memory_by_word_and_not_by_position():
@@ -366,9 +435,9 @@ def test_objectives_that_mean_nothing_for_a_linear_model_are_refused():
         Certified(bag_channel=True),
     ):
         with pytest.raises(TrainingError, match="linear model"):
-            bag_objective(objective)
-    assert bag_objective(Standard()) == Standard()
-    assert bag_objective(Certified(kappa=0.4, beta=0.0)) == IBP(kappa=0.4, ramp_epochs=0.0)
+            objective.for_linear_model()
+    assert Standard().for_linear_model() == Standard()
+    assert Certified(kappa=0.4, beta=0.0).for_linear_model() == IBP(kappa=0.4, ramp_epochs=0.0)
 
 
 def test_the_vocabulary_has_frequent_words_and_the_whole_table():

@@ -8,10 +8,12 @@ import math
 import pytest
 import torch
 from tests import small
+from tests.training import quick
 
 from sgbt.errors import SgbtWarning, TrainingError
 from sgbt.models import BiLSTM, TextCNN, WordEmbedding, weights_hash, worst_case_logits
-from sgbt.training import ASCC, ATFL, GBM, IBP, OBJECTIVES, SEM, SGBT, Certified, Objective, Standard, totals, train
+from sgbt.registry import OBJECTIVES
+from sgbt.training import ASCC, ATFL, GBM, IBP, SEM, SGBT, Certified, Objective, Standard, totals, train
 from sgbt.training.ascc import _divergence
 from sgbt.training.closeness import closeness
 from sgbt.training.mixtures import mixed_logits, word_vectors
@@ -122,6 +124,23 @@ def test_each_objective_trains_other_weights_than_standard(kind: type) -> None:
         for name, objective in made.items()
     }
     assert len(set(hashes.values())) == len(OBJECTIVES)
+
+
+@pytest.mark.parametrize("kind", [GBM, SGBT])
+def test_detached_penalties_are_logged_and_train_the_weights_of_standard(kind: type[GBM]) -> None:
+    def trained(objective: Objective) -> str:
+        run = quick.run(objective, epochs=1)
+        return weights_hash(run.model.model)
+
+    assert trained(kind(detached=True)) == trained(Standard())
+    assert trained(kind()) != trained(Standard())
+    model, step = small.model_of("cnn").eval(), batch()
+    attached, detached = (each.parts(model, step, each.start(model, step)) for each in (kind(), kind(detached=True)))
+    assert {name: float(part.detach()) for name, part in attached.items()} == pytest.approx(
+        {name: float(part.detach()) for name, part in detached.items()}
+    )
+    assert attached["growth"].requires_grad
+    assert not detached["growth"].requires_grad
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])

@@ -18,11 +18,10 @@ from sgbt.errors import TrainingError
 from sgbt.lexicon import SubstitutionTable
 from sgbt.models import BiLSTM, TextCNN, load_classifier, weights_hash
 from sgbt.training import SEM, Certified, train
-from sgbt.training.linear import bag_objective
+from sgbt.training.initialisers import LENGTH, start_in_clusters
 from sgbt.training.objective import Corpus
 from sgbt.training.steps import steps_of
-from sgbt.training.tied_words import LENGTH, start_in_communities, tied
-from sgbt.training.ties import tied_levels
+from sgbt.training.ties import tied, tied_levels
 
 module = importlib.import_module("sgbt.training.train")
 CORPUS = Corpus(small.VOCABULARY, dict.fromkeys(small.WORDS, 3), small.TABLE)
@@ -88,7 +87,7 @@ def test_words_start_as_the_mean_of_the_vectors_that_their_community_has() -> No
     matrix = np.random.default_rng(0).standard_normal((len(known), 6)).astype(np.float32)
     model = TextCNN(EmbeddingTable(tuple(known), matrix, "some"), trainable_embedding=True)
     model.embedding.adopt(small.VOCABULARY)
-    start_in_communities(model, CORPUS)
+    start_in_clusters(model, CORPUS)
     vectors = model.embedding.weight.detach()
     good, fine, bad, actor = ids("good", "fine", "bad", "actor")
     assert torch.equal(vectors[good], vectors[fine])  # which has no vector of its own
@@ -157,4 +156,4 @@ def test_ties_of_what_does_not_move_are_refused() -> None:
     with pytest.raises(TrainingError, match="a table of vectors"):
         run(Certified(ties=(1.0,)), model=small.model_of("cnn", trainable_embedding=True), vocabulary=small.VOCABULARY)
     with pytest.raises(TrainingError, match="ties"):
-        bag_objective(Certified(ties=(1.0,), beta=0.0, gamma=0.0, drawn_together=0.0))
+        Certified(ties=(1.0,), beta=0.0, gamma=0.0, drawn_together=0.0).for_linear_model()

@@ -15,8 +15,9 @@ from sgbt.certify import certify
 from sgbt.errors import TrainingError
 from sgbt.evaluate.gather import curve_of
 from sgbt.models import TextCNN, TwoChannel
+from sgbt.models.note import training_note
 from sgbt.training import Certified, Run, train
-from sgbt.training.weighing import LARGEST, best_weight
+from sgbt.training.recipes import LARGEST_WEIGHT, best_weight
 
 
 def leads(texts: int, classes: int, seed: int, right: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -37,14 +38,14 @@ def test_no_other_weight_has_less_loss(classes: int, seed: int) -> None:
     def loss(weight: float) -> float:
         return float(F.cross_entropy(beside.double() + weight * own.double(), labels))
 
-    assert 0 < found < LARGEST
-    assert loss(found) <= min(loss(LARGEST * step / 1000) for step in range(1001)) + 1e-9
+    assert 0 < found < LARGEST_WEIGHT
+    assert loss(found) <= min(loss(LARGEST_WEIGHT * step / 1000) for step in range(1001)) + 1e-9
 
 
 def test_a_network_that_is_wrong_has_no_weight_and_one_that_is_always_right_the_largest() -> None:
     own, beside, labels = leads(80, 2, 0, right=-3.0)
     assert best_weight(own, beside, labels) == 0.0
-    assert best_weight(-own.abs(), beside, labels) == LARGEST
+    assert best_weight(-own.abs(), beside, labels) == LARGEST_WEIGHT
 
 
 def test_texts_without_a_finite_bound_are_left_out() -> None:
@@ -69,7 +70,7 @@ def asked(folder: Path, **options: object) -> Run:
 
 def test_the_head_is_scaled_and_dev_is_told_of_the_weighed_sum(tmp_path: Path) -> None:
     plain, weighed = asked(tmp_path / "plain"), asked(tmp_path / "weighed", weighed=True)
-    weight = weighed.log.rows[-1]["weight"]
+    weight = weighed.about["ensemble_weight"]
     assert weight != 1.0
     one, other = plain.model.model, weighed.model.model
     assert isinstance(one, TwoChannel)
@@ -94,9 +95,9 @@ def test_what_learns_beside_its_channel_is_not_weighed() -> None:
         Certified(bag_channel=True, weighed=True)
 
 
-def test_the_row_of_the_weight_is_of_no_epoch(tmp_path: Path) -> None:
-    run = asked(tmp_path, weighed=True)
-    assert "weight" in run.log.rows[-1]
-    curve = curve_of(run.log.rows)
-    assert [each["epoch"] for each in curve] == [1]
-    assert curve == curve_of(run.log.rows[:-1])
+def test_the_weight_is_in_the_note_and_adds_no_epoch_to_the_log(tmp_path: Path) -> None:
+    plain, weighed = asked(tmp_path / "plain"), asked(tmp_path / "weighed", weighed=True)
+    assert training_note(tmp_path / "weighed")["ensemble_weight"] == weighed.about["ensemble_weight"]
+    assert training_note(tmp_path / "weighed")["dev"] == weighed.dev
+    assert curve_of(weighed.log.rows) == curve_of(plain.log.rows)
+    assert [each["epoch"] for each in curve_of(weighed.log.rows)] == [1]

@@ -12,7 +12,7 @@ from sgbt.attacks.genetic import GENETIC_PRESETS, Genetic
 from sgbt.attacks.gradient import Gradient
 from sgbt.attacks.greedy import Greedy
 from sgbt.attacks.method import Attack
-from sgbt.attacks.methods import METHODS, method_named
+from sgbt.attacks.methods import method_named
 from sgbt.attacks.parts_of_speech import PartsOfSpeech
 from sgbt.attacks.pso import PSO, PSO_PRESETS
 from sgbt.attacks.pwws import PWWS
@@ -26,7 +26,6 @@ from sgbt.shares import Share
 __all__ = [
     "BLACK_BOX",
     "GENETIC_PRESETS",
-    "METHODS",
     "PSO",
     "PSO_PRESETS",
     "PWWS",

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood
+from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood, fast_network
 from sgbt.attacks.window_pool import WindowPool
 from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models import LinearBag
@@ -89,3 +89,6 @@ def _keys(words: Array, codes: Array) -> Array:
     """One number for each word between the codes of its neighbours; there are two more codes than words."""
     found: Array = (codes[..., :-2] * LARGEST + words) * LARGEST + codes[..., 2:]
     return found
+
+
+fast_network.register(LinearBag, FastBag)

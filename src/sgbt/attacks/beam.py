@@ -48,7 +48,7 @@ class Beam(Limited):
             left = probabilities[:, label]
             kept = []
             for place in np.argsort(left, kind="stable"):
-                state = beam[owners[place]].copy()
+                state: State = beam[owners[place]].copy()
                 state[positions[place]] = choices[place]
                 if scorer.broken(probabilities[place : place + 1])[0]:
                     return state

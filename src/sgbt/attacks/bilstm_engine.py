@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood
+from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood, fast_network
 from sgbt.attacks.reading_plan import ReadingPlan
 from sgbt.attacks.word_rows import WordRows
 from sgbt.models import BiLSTM
@@ -184,3 +184,6 @@ def read(texts: Sequence[Array], inputs: Array, recurrent: Sequence[Tensor], *, 
     if pooling != "mean":
         return found
     return found / torch.cat([torch.full((len(own), 1), own.shape[1]) for own in texts])
+
+
+fast_network.register(BiLSTM, FastBiLSTM)

@@ -15,11 +15,10 @@ from sgbt.attacks.check import checked
 from sgbt.attacks.engine import Classify, TextEngine
 from sgbt.attacks.lockstep import Attacking, Search, in_step
 from sgbt.attacks.method import Attack
-from sgbt.attacks.methods import full_name, method_named
+from sgbt.attacks.methods import full_name, method_named, options_of
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult, Swap
-from sgbt.attacks.rows import Rows
+from sgbt.attacks.rows import ATTACKS, AttackRow, Settings
 from sgbt.attacks.scorer import OutOfQueries, Scorer
-from sgbt.attacks.settings import Settings
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import Victim, victim_of
 from sgbt.attacks.workers import in_processes
@@ -28,6 +27,7 @@ from sgbt.data.tokenizer import Tokens
 from sgbt.errors import AttackError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import TextClassifier
+from sgbt.rows import RowFile
 from sgbt.seeds import check_seed
 
 Listener = Callable[[AttackResult], None]
@@ -35,6 +35,8 @@ TOGETHER = 32
 """Texts that are attacked side by side."""
 BLOCK = 32
 """Texts whose own labels are asked for at once."""
+REJECTED = 20
+"""How many texts that a search takes for broken and its victim does not end the attack."""
 
 
 def attack(
@@ -83,23 +85,37 @@ def attack(
     used = used.without(stop_words) if stop_words else used
     victim = victim_of(model, fingerprint=fingerprint)
     used.require_read_by(victim.tokenizer)
-    names = ("", "") if out is None else (victim.fingerprint, used.hash)
+    names = ("" if out is None else victim.fingerprint), used.hash
     check_seed(seed, AttackError)
     settings = Settings(*names, name, repr(chosen), seed, max_queries)
     campaign = Campaign(victim, words, labels, used, chosen, name, seed, max_queries, together)
     results: dict[int, AttackResult] = {}
-    with Rows(out) as rows:
-        rows.check(settings)
-        for index, text in enumerate(words):
-            if (known := rows.find(settings, index, text)) is not None:
-                results[index] = known
+    shared: dict[str, Any] = {
+        "model_hash": settings.model_hash,
+        "table_hash": settings.table_hash,
+        "options": options_of(name, chosen),
+        "max_queries": max_queries,
+        "labelled": labels is not None,
+    }
+
+    def same_text(row: AttackRow) -> bool:
+        index, found = row.result.index, row.result
+        if found.method != name or index >= len(words):
+            return True
+        return found.original == words[index] and (labels is None or found.label == labels[index])
+
+    with RowFile(out, ATTACKS) as file:
+        file.require(settings.identity, among=lambda row: row.result.method == name)
+        file.require_texts(same_text)
+        for index in range(len(words)):
+            if known := file.rows.get((name, index)):
+                results[index] = known.result
                 if listener is not None:
-                    listener(known)
+                    listener(known.result)
         missing = [index for index in range(len(words)) if index not in results]
-        for result in in_processes(campaign.results, missing, workers=workers):
-            if out is not None:
-                result = replace(result, model_hash=settings.model_hash, table_hash=settings.table_hash)
-            rows.add(settings, result)
+        for found in in_processes(campaign.results, missing, workers=workers):
+            result = replace(found, **shared)
+            file.append(AttackRow(settings.hash, result))
             results[result.index] = result
             if listener is not None:
                 listener(result)
@@ -159,18 +175,21 @@ class Campaign:
         if engine is None:  # nothing can be replaced
             return result(FAILED, label, text, (), 0)
         scorer = Scorer(engine, space, label, limit=self.max_queries)
-        try:
-            found = yield from self.method.search(scorer, generator_for(text, self.seed))
-        except OutOfQueries:
-            found = None
-        if found is None:
-            return result(FAILED, label, text, (), scorer.queries)
-        swaps = tuple(Swap(place, tokens.words[place], word) for place, word in sorted(space.changes(found).items()))
-        adversarial = yield from checked(self.victim.tokenizer, tokens, swaps, label, self.table, self.name)
-        if adversarial is None:
-            return result(FAILED, label, text, (), scorer.queries)
-        perturbed, after = adversarial
-        return result(SUCCESS, after, perturbed, swaps, scorer.queries)
+        for _ in range(REJECTED):
+            try:
+                found = yield from self.method.search(scorer, generator_for(text, self.seed))
+            except OutOfQueries:
+                break
+            if found is None:
+                break
+            changes = sorted(space.changes(found).items())
+            swaps = tuple(Swap(place, tokens.words[place], word) for place, word in changes)
+            adversarial = yield from checked(self.victim.tokenizer, tokens, swaps, label, self.table, self.name)
+            if adversarial is not None:
+                perturbed, after = adversarial
+                return result(SUCCESS, after, perturbed, swaps, scorer.queries)
+            scorer.reject(found)
+        return result(FAILED, label, text, (), scorer.queries)
 
 
 def generator_for(text: str, seed: int) -> np.random.Generator:

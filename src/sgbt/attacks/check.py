@@ -24,10 +24,11 @@ class Shown:
 def checked(
     tokenizer: Tokenizer, tokens: Tokens, swaps: tuple[Swap, ...], label: int, table: SubstitutionTable, name: str
 ) -> Generator[Shown, int, tuple[str, int] | None]:
-    """The adversarial text and its new label, after all that makes it one was seen to hold; None if it has no text.
+    """The adversarial text and its new label, after all that makes it one was seen to hold.
 
     The text is written back, tokenised afresh, compared word by word with the allowed set, and shown to the victim
-    itself, not to the engine that found it; texts of several attacks are shown together.
+    itself, not to the engine that found it; texts of several attacks are shown together. None if no text can be written
+    of the swaps, or if the victim keeps its label: an engine may round otherwise than the victim decides.
     """
     text = tokens.written({swap.position: swap.new for swap in swaps})
     if text is None:
@@ -41,7 +42,7 @@ def checked(
             raise AttackBugError(f"{name}: {tokens.words[place]!r} -> {words[place]!r} is not allowed")
     if changed != {swap.position for swap in swaps}:
         raise AttackBugError(f"{name}: the swaps told are not the words that changed")
+    if not changed:
+        raise AttackBugError(f"{name}: no word changed")
     after = yield Shown(text)
-    if after == label:
-        raise AttackBugError(f"{name}: the label did not change")
-    return text, after
+    return None if after == label else (text, after)

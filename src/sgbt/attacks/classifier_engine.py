@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sgbt.attacks import bag_engine, bilstm_engine, cnn_engine  # noqa: F401  their fast ways are registered
 from sgbt.attacks.engine import (
     FastNetwork,
     IdQuestion,
@@ -38,12 +39,20 @@ def searched(classifier: TextClassifier) -> AnyModel:
 
 class ClassifierEngine:
     """Scores states as ids: `ids[i, c]` is what the model is shown for choice c at position i; the last column is
-    what it is shown for a masked word, the unknown id. A text asked about in full is remembered.
+    what it is shown for a masked word, the unknown id. A text asked about in full is remembered. `exact` gives the fast
+    way of the model that decides, which `decide` goes over to.
     """
 
-    def __init__(self, classifier: TextClassifier, space: SearchSpace, network: FastNetwork) -> None:
+    def __init__(
+        self,
+        classifier: TextClassifier,
+        space: SearchSpace,
+        network: FastNetwork,
+        exact: Callable[[], FastNetwork] | None = None,
+    ) -> None:
         self._model, self._network = searched(classifier), network
-        self._resolution = resolution_of(classifier)
+        self._classifier, self._exact = classifier, exact or (lambda: fast_network(classifier.deciding))
+        self._resolution = resolution_of(self._model)
         widest = int(space.substitutes.max(initial=0)) + 2
         self._ids = np.full((len(space), widest), UNKNOWN, np.int64)
         for place, options in enumerate(space.options):
@@ -51,6 +60,14 @@ class ClassifierEngine:
         self._positions = np.arange(len(space))
         self._opened = network.open(self._ids, len(space))
         self._known: dict[bytes, Array] = {}
+
+    def decide(self) -> None:
+        """From now on, answer in the arithmetic in which the classifier decides."""
+        if self._model is not self._classifier.deciding:
+            self._model, self._network = self._classifier.deciding, self._exact()
+            self._resolution = resolution_of(self._model)
+            self._opened = self._network.open(self._ids, len(self._positions))
+            self._known.clear()
 
     def answer(self, question: Question) -> Neighbourhood:
         """Label probabilities of the texts asked about and of their changes."""
@@ -62,13 +79,7 @@ class ClassifierEngine:
         pairs = list(zip(engines, questions, strict=True))
         shorter = [engine._without_known(question) for engine, question in pairs]
         asked = [engine._in_ids(question) for engine, question in zip(engines, shorter, strict=True)]
-        network = engines[0]._network
-        logits = network.answers([engine._opened for engine in engines], asked)
-        resolution = engines[0]._resolution
-        found = [
-            Neighbourhood(as_probabilities(own.texts, resolution), as_probabilities(own.swaps, resolution))
-            for own in logits
-        ]
+        found = _by_network(engines, asked)
         for engine, question, answer in zip(engines, shorter, found, strict=True):
             engine._known.update(zip(map(bytes, question.states), answer.texts, strict=True))
         return [engine._with_known(question, answer) for (engine, question), answer in zip(pairs, found, strict=True)]
@@ -135,7 +146,20 @@ class ClassifierEngine:
         swaps = Swaps(np.zeros_like(positions), positions, np.tile(np.arange(width), len(self._positions)))
         question = IdQuestion(states, self._ids[self._positions, states], swaps, self._ids.reshape(-1))
         (answer,) = fast_network(bag).answers([None], [question])
-        return (answer.swaps - answer.texts[0]).reshape(*self._ids.shape, -1)
+        change: Array = (answer.swaps - answer.texts[0]).reshape(*self._ids.shape, -1)
+        return change
+
+
+def _by_network(engines: Sequence[ClassifierEngine], asked: Sequence[IdQuestion]) -> list[Neighbourhood]:
+    """Label probabilities: engines of one network are answered at once, those that decide apart from the others."""
+    found: dict[int, Neighbourhood] = {}
+    for network in {id(engine._network): engine._network for engine in engines}.values():
+        places = [place for place, engine in enumerate(engines) if engine._network is network]
+        answers = network.answers([engines[place]._opened for place in places], [asked[place] for place in places])
+        for place, own in zip(places, answers, strict=True):
+            texts, swaps = (as_probabilities(each, engines[place]._resolution) for each in (own.texts, own.swaps))
+            found[place] = Neighbourhood(texts, swaps)
+    return [found[place] for place in range(len(engines))]
 
 
 def _bags(model: AnyModel) -> list[Bag]:

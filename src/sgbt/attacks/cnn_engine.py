@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood
+from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood, fast_network
 from sgbt.attacks.text_windows import TextWindows
 from sgbt.attacks.word_rows import WordRows
 from sgbt.models import TextCNN
@@ -111,3 +111,6 @@ class FastCNN:
 
     def _activated(self, values: Array) -> Array:
         return self._activation(torch.from_numpy(values)).numpy()
+
+
+fast_network.register(TextCNN, FastCNN)

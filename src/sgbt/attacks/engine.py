@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import singledispatch
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from sgbt.attacks.space import State
-from sgbt.models import BiLSTM, LinearBag, TextClassifier, TextCNN, TwoChannel
+from sgbt.models import TwoChannel
 
 Probabilities = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -117,20 +118,9 @@ def as_probabilities(logits: NDArray[np.floating], resolution: int) -> Probabili
     return np.round(exact, resolution)
 
 
-def fast_network(model: nn.Module) -> FastNetwork:
-    """The fast way of a network, or the plain one if it has none."""
-    from sgbt.attacks.bag_engine import FastBag
-    from sgbt.attacks.bilstm_engine import FastBiLSTM
-    from sgbt.attacks.cnn_engine import FastCNN
-
-    if isinstance(model, TextCNN):
-        return FastCNN(model)
-    if isinstance(model, BiLSTM):
-        return FastBiLSTM(model)
-    if isinstance(model, LinearBag):
-        return FastBag(model)
-    if isinstance(model, TwoChannel):
-        return SumOfNetworks([fast_network(part) for part in model.parts])
+@singledispatch
+def fast_network(model: Any) -> FastNetwork:
+    """The fast way of a network, registered beside its implementation; any other model is asked in the plain way."""
     return PlainNetwork(model)
 
 
@@ -183,6 +173,11 @@ class SumOfNetworks:
         ]
 
 
-def resolution_of(classifier: TextClassifier) -> int:
-    """Six decimals for float32 weights, nine for float64."""
-    return 9 if next(classifier.model.parameters()).dtype == torch.float64 else 6
+@fast_network.register
+def _of_sum(model: TwoChannel) -> FastNetwork:
+    return SumOfNetworks([fast_network(part) for part in model.parts])
+
+
+def resolution_of(model: nn.Module) -> int:
+    """Six decimals for a model whose first weights are float32, nine for float64."""
+    return 9 if next(model.parameters()).dtype == torch.float64 else 6

@@ -61,7 +61,8 @@ class Genetic(Limited):
             best = int(np.argmin(probabilities[:, scorer.label]))
             if found.any():
                 allowed = np.where(found, probabilities[:, scorer.label], np.inf)
-                return members[int(np.argmin(allowed))]
+                best_allowed: State = members[int(np.argmin(allowed))]
+                return best_allowed
             parents = self._parents(1 - probabilities[:, scorer.label])
             if not parents.any():
                 return None

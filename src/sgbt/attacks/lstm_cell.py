@@ -42,8 +42,8 @@ FAR = np.float32(7.90531110763549805)
 """From here on tanh is 1 in float32."""
 HALF = np.float32(0.5)
 
-_compiled: Any = numba.njit(inline="always", fastmath={"arcp", "contract"}, cache=True)
-_compiled_loop: Any = numba.njit(fastmath={"arcp", "contract"}, error_model="numpy", nogil=True, cache=True)
+_compiled = numba.njit(inline="always", fastmath={"arcp", "contract"}, cache=True)
+_compiled_loop = numba.njit(fastmath={"arcp", "contract"}, error_model="numpy", nogil=True, cache=True)
 
 
 @_compiled

@@ -1,32 +1,13 @@
-"""Every attack by its name on the command line."""
+"""Attacks by their names on the command line."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
 from typing import Any
 
-from sgbt.attacks.beam import Beam
-from sgbt.attacks.ensemble import Ensemble
-from sgbt.attacks.genetic import GENETIC_PRESETS
-from sgbt.attacks.gradient import Gradient
-from sgbt.attacks.greedy import Greedy
 from sgbt.attacks.method import Attack
-from sgbt.attacks.pso import PSO_PRESETS
-from sgbt.attacks.pwws import PWWS
 from sgbt.errors import AttackError, did_you_mean
-
-METHODS: dict[str, Attack] = {
-    "pwws": PWWS(),
-    "genetic": GENETIC_PRESETS["alzantot"],
-    **{f"genetic:{name}": attack for name, attack in GENETIC_PRESETS.items()},
-    "pso": PSO_PRESETS["zang"],
-    **{f"pso:{name}": attack for name, attack in PSO_PRESETS.items()},
-    "greedy": Greedy(),
-    "beam": Beam(),
-    "gradient": Gradient(),
-    "ensemble": Ensemble(),
-}
-"""A name, or a name and a preset."""
+from sgbt.registry import ATTACKS
 
 ALIASES = {"ga": "genetic"}
 
@@ -35,20 +16,31 @@ def method_named(name: str, **options: Any) -> Attack:
     """The attack of a name, with some of its options changed."""
     head, colon, preset = name.strip().lower().partition(":")
     full = ALIASES.get(head, head) + colon + preset
-    if full not in METHODS:
+    if full not in ATTACKS:
         raise AttackError(
-            wanted=f"one of {', '.join(METHODS)}",
+            wanted=f"one of {', '.join(ATTACKS)}",
             got=repr(name),
             where="method",
-            remedy=did_you_mean(full, METHODS) or "choose one of them",
+            remedy=did_you_mean(full, ATTACKS) or "choose one of them",
         )
-    attack = METHODS[full]
+    attack: Attack = ATTACKS[full]() if isinstance(ATTACKS[full], type) else ATTACKS[full]
     known = {field.name for field in fields(attack)}  # type: ignore[arg-type]
     if unknown := sorted(set(options) - known):
         raise AttackError(
             wanted=f"options of {full} ({', '.join(sorted(known))})", got=unknown[0], where="the options of an attack"
         )
     return replace(attack, **options)  # type: ignore[type-var]
+
+
+def options_of(name: str, attack: Attack) -> dict[str, Any] | None:
+    """The options that `method_named` needs to give this attack; None if no plain values do."""
+    base = method_named(name) if name in ATTACKS else None
+    if type(base) is not type(attack):
+        return None
+    names = [field.name for field in fields(attack)]  # type: ignore[arg-type]
+    changed = {each: getattr(attack, each) for each in names if getattr(attack, each) != getattr(base, each)}
+    plain = all(value is None or isinstance(value, bool | int | float | str) for value in changed.values())
+    return changed if plain else None
 
 
 def full_name(method: str) -> str:

@@ -84,7 +84,8 @@ class PSO(Limited):
         left = probabilities[:, scorer.label]
         found = scorer.broken(probabilities) & self.within(swarm)
         if found.any():
-            return swarm[int(np.argmin(np.where(found, left, np.inf)))]
+            best: State = swarm[int(np.argmin(np.where(found, left, np.inf)))]
+            return best
         if update:
             bests.update(swarm, left)
         return None

@@ -65,7 +65,7 @@ class PWWS(Limited):
         while start < most:
             wanted = order.unsure(start + size)
             order.learn(wanted, (yield from self._masked(scorer, order.positions[wanted])))
-            states = []
+            states: list[State] = []
             for which in order.first(min(start + size, most))[start:]:
                 state[positions[best[which]]] = choices[best[which]]
                 states.append(state.copy())
@@ -73,7 +73,7 @@ class PWWS(Limited):
             broken = np.flatnonzero(scorer.broken(answers))
             scorer.charge(int(broken[0]) + 1 if len(broken) else len(states))
             if len(broken):
-                return states[broken[0]]
+                return states[int(broken[0])]
             start, size = start + size, 2 * size
         return None
 

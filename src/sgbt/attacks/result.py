@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
@@ -31,6 +32,10 @@ class AttackResult:
     the length of the text in words, of which an attack may change those that the victim reads. In rows that are kept,
     `model_hash` is the victim's identity or fingerprint and `table_hash` names the substitutions; otherwise, and in
     rows of earlier versions, they are empty.
+
+    With `seed`, `options` (those that differ from what the method's name stands for) and `max_queries` the attack can
+    be made again; options are None where they are not known: rows of earlier versions, attacks of somebody's own.
+    `labelled` says whether the label came with the text rather than from the victim (None: not known).
     """
 
     index: int
@@ -47,6 +52,9 @@ class AttackResult:
     seed: int
     model_hash: str = field(default="", compare=False)
     table_hash: str = field(default="", compare=False)
+    options: Mapping[str, Any] | None = field(default=None, compare=False)
+    max_queries: int | None = field(default=None, compare=False)
+    labelled: bool | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -65,6 +73,20 @@ class AttackResult:
         return self.after if self.status == SKIPPED else self.label
 
     @property
+    def title(self) -> str:
+        """The method and what of its settings is not usual; rows with another title are of another attack."""
+        unusual = dict(sorted((self.options or {}).items()))
+        unusual |= {} if self.max_queries is None else {"max_queries": self.max_queries}
+        unusual |= {"seed": self.seed} if self.seed else {}
+        shown = ", ".join(f"{name} {_shown(value)}" for name, value in unusual.items())
+        return f"{self.method} ({shown})" if shown else self.method
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """What rows have in common that are counted together: title, table, and whether the options are known."""
+        return self.title, self.table_hash, str(self.options is None)
+
+    @property
     def share_changed(self) -> float:
         """The share of the text's words that were replaced."""
         return len(self.swaps) / self.words if self.words else 0.0
@@ -80,3 +102,7 @@ class AttackResult:
         given = {each.name: row[each.name] for each in known if each.name in row or each.default is MISSING}
         given["swaps"] = tuple(Swap(**swap) for swap in given["swaps"])
         return AttackResult(**given)
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -40,6 +40,7 @@ class Scorer:
         self._engine, self._limit = engine, limit
         self.space, self.label = space, label
         self.queries = 0
+        self._rejected: set[bytes] = set()
 
     def charge(self, queries: int) -> None:
         """Count queries; more than the limit ends the attack."""
@@ -52,7 +53,7 @@ class Scorer:
         """Label probabilities [texts, labels]; with `free`, the attack charges for those it looks at."""
         if not free:
             self.charge(len(states))
-        return (yield Question(states)).texts
+        return self._kept((yield Question(states)).texts, states)
 
     def neighbourhood(
         self,
@@ -70,7 +71,11 @@ class Scorer:
         """
         if not free:
             self.charge(len(owners))
-        return (yield Question(states, Swaps(owners, positions, choices)))
+        swaps = Swaps(owners, positions, choices)
+        found = yield Question(states, swaps)
+        if not self._rejected:
+            return found
+        return Neighbourhood(self._kept(found.texts, states), self._kept(found.swaps, swaps.applied(states)))
 
     def around(self, state: State, positions: NDArray[np.int64], choices: NDArray[np.int64]) -> Asking[Probabilities]:
         """Label probabilities of one-word changes of a single text."""
@@ -89,9 +94,32 @@ class Scorer:
         self.charge(1)
         return self._engine.slopes(state, self.label)
 
+    def reject(self, state: State) -> None:
+        """A text that looked broken and is not, as the victim itself says: from now on its score says so too.
+
+        An engine that searches in less precision than the victim decides in goes over to the victim's.
+        """
+        self._rejected.add(_key(state))
+        if isinstance(self._engine, ClassifierEngine):
+            self._engine.decide()
+
+    def _kept(self, probabilities: Probabilities, states: State) -> Probabilities:
+        """The probabilities of these texts; those of rejected ones all for the attacked label."""
+        rejected = (
+            [place for place, state in enumerate(states) if _key(state) in self._rejected] if self._rejected else []
+        )
+        if rejected:
+            probabilities = probabilities.copy()
+            probabilities[rejected] = np.eye(probabilities.shape[1])[self.label]
+        return probabilities
+
     def broken(self, probabilities: Probabilities) -> NDArray[np.bool_]:
         """Which rows name another label than the attacked one, by more than rounding."""
         return is_broken(probabilities, self.label)
+
+
+def _key(state: State) -> bytes:
+    return state.astype(np.int32).tobytes()
 
 
 def is_broken(probabilities: Probabilities, label: int) -> NDArray[np.bool_]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult
 from sgbt.by_class import ByClass
+from sgbt.errors import AttackError
 from sgbt.shares import Share
 
 
@@ -35,10 +36,32 @@ def summarise(results: Sequence[AttackResult]) -> list[AttackSummary]:
     return [_summary(method, results) for method in dict.fromkeys(result.method for result in results)]
 
 
-def by_class(results: Sequence[AttackResult], names: Sequence[str]) -> ByClass:
-    """What the victim answers for each class, each text counted once whatever number of methods attacked it."""
+def in_series(results: Iterable[AttackResult]) -> list[list[AttackResult]]:
+    """Results that are counted together, in the order in which they first occur: one attack within one table.
+
+    A text that has two in one of them is refused: it would be counted twice.
+    """
+    found: dict[tuple[str, ...], dict[int, AttackResult]] = {}
+    for result in results:
+        own = found.setdefault(result.series, {})
+        if result.index in own:
+            raise AttackError(
+                wanted=f"one row of {result.title} for each text",
+                got=f"a second for text {result.index}",
+                where="the attack rows",
+                remedy="give each file once",
+            )
+        own[result.index] = result
+    return [list(own.values()) for own in found.values()]
+
+
+def by_class(results: Sequence[AttackResult], names: Sequence[str], *, labelled: bool = True) -> ByClass:
+    """What the victim answers for each class, each text counted once whatever number of methods attacked it.
+
+    Not `labelled` are texts whose labels are the victim's own answers.
+    """
     texts = {result.index: result for result in results}.values()
-    return ByClass.of(names, [(result.label, result.predicted) for result in texts])
+    return ByClass.of(names, [(result.label, result.predicted) for result in texts], labelled=labelled)
 
 
 def _summary(method: str, results: Sequence[AttackResult]) -> AttackSummary:

@@ -103,7 +103,7 @@ class TextWindows:
     def _touched(self, states: Array) -> Array:
         """Which windows [texts, windows] hold a word that is not the original one."""
         differs = states != 0
-        touched = differs[:, : self._length].copy()
+        touched: Array = differs[:, : self._length].copy()
         for offset in range(1, self._widest):
             touched |= differs[:, offset : offset + self._length]
         return touched
@@ -264,7 +264,7 @@ class TextWindows:
         nothing = np.full((1, values.shape[1]), self._network.nothing, values.dtype)
         until = np.concatenate([nothing, self._running(values)])  # row j: windows before j
         after = np.concatenate([nothing, self._running(values[::-1])])[::-1]  # row j: windows from j on
-        result = after[at + 1]
+        result: Array = after[at + 1]
         for size, group in zip(self._network.sizes, self._network.groups, strict=True):
             self._join(result[:, group], until[(at - size + 1).clip(min=0), group], out=result[:, group])
         return result

@@ -77,7 +77,7 @@ class ClassifierVictim:
 
     def open(self, tokens: Tokens, space: SearchSpace) -> TextEngine:
         """The fast engine of its kind of network."""
-        return ClassifierEngine(self.classifier, space, self._network)
+        return ClassifierEngine(self.classifier, space, self._network, lambda: self._exact)
 
     def answers(self, engines: Sequence[ClassifierEngine], questions: Sequence[Question]) -> list[Neighbourhood]:
         """All questions side by side."""
@@ -86,6 +86,10 @@ class ClassifierVictim:
     @cached_property
     def _network(self) -> FastNetwork:
         return fast_network(searched(self.classifier))
+
+    @cached_property
+    def _exact(self) -> FastNetwork:
+        return fast_network(self.classifier.deciding)
 
 
 class CallableVictim:

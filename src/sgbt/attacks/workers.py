@@ -1,15 +1,19 @@
 """Work on many numbers, in several processes of this machine.
 
-Each process is a copy of this one, takes every n-th number, and sends its answers through a pipe of its own. If this
-process dies, however it dies, the pipes break and the others end with their next answer.
+Each process takes every n-th number, and sends its answers through a pipe of its own. If this process dies, however it
+dies, the pipes break and the others end with their next answer. On Linux a process is a copy of this one; elsewhere,
+where there are no copies or they are not safe beside threads, it starts anew and is sent its work.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import pickle
+import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 import torch
@@ -17,6 +21,8 @@ import torch
 from sgbt.errors import AttackError, SgbtError
 
 T = TypeVar("T")
+START = "fork" if sys.platform == "linux" else "spawn"
+"""How processes are started."""
 
 
 def in_processes(work: Callable[[Sequence[int]], Iterator[T]], numbers: Sequence[int], *, workers: int) -> Iterator[T]:
@@ -26,18 +32,18 @@ def in_processes(work: Callable[[Sequence[int]], Iterator[T]], numbers: Sequence
     if min(workers, len(numbers)) < 2:
         yield from work(numbers)
         return
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("fork") if START == "fork" else multiprocessing.get_context("spawn")
     open_ends: list[Connection] = []
-    processes = []
-    for worker in range(min(workers, len(numbers))):
-        receiver, sender = context.Pipe(duplex=False)
-        open_ends.append(receiver)
-        arguments = (work, numbers[worker::workers], sender, tuple(open_ends))
-        process = context.Process(target=_work, args=arguments, daemon=True)
-        process.start()
-        sender.close()  # the worker's copy is the only one left: when it goes, we are told
-        processes.append(process)
+    processes: list[BaseProcess] = []
     try:
+        for worker in range(min(workers, len(numbers))):
+            receiver, sender = context.Pipe(duplex=False)
+            open_ends.append(receiver)
+            copied = tuple(open_ends) if START == "fork" else ()  # ends that only a copy of this process has too
+            process = context.Process(target=_work, args=(work, numbers[worker::workers], sender, copied), daemon=True)
+            _start(process)
+            sender.close()  # the worker's copy is the only one left: when it goes, we are told
+            processes.append(process)
         while open_ends:
             for ready in wait(open_ends):
                 assert isinstance(ready, Connection)
@@ -50,16 +56,28 @@ def in_processes(work: Callable[[Sequence[int]], Iterator[T]], numbers: Sequence
                     answer.again()
                 yield answer
     finally:
-        for process in processes:
-            process.terminate()
-            process.join()
-    for process in processes:
-        if process.exitcode not in (0, -15):
+        for started in processes:
+            started.terminate()
+            started.join()
+    for ended in processes:
+        if ended.exitcode not in (0, -15):
             raise AttackError(
                 wanted="a worker that lives until its work is done",
-                got=f"one that ended with code {process.exitcode}",
+                got=f"one that ended with code {ended.exitcode}",
                 remedy="use fewer workers; the memory may not suffice",
             )
+
+
+def _start(process: BaseProcess) -> None:
+    try:
+        process.start()
+    except (pickle.PicklingError, AttributeError, TypeError) as problem:  # which of them depends on what it is
+        raise AttackError(
+            wanted="a model that can be sent to another process",
+            got=f"one that cannot ({problem})",
+            where="workers",
+            remedy="use one worker, or a model made by a function or class of a module",
+        ) from problem
 
 
 class _Failure:

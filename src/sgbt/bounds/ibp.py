@@ -82,8 +82,8 @@ def through_lstm(entering: Pair, recurrent: Tensor) -> Pair:
     for below, above in zip(entering[0].unbind(), entering[1].unbind(), strict=True):
         middle = torch.bmm((hidden[0] + hidden[1]) / 2, weight)
         radius = torch.bmm((hidden[1] - hidden[0]) / 2, magnitude)
-        low = (below + (middle - radius)).split((2 * size, size, size), dim=-1)  # type: ignore[no-untyped-call]
-        high = (above + (middle + radius)).split((2 * size, size, size), dim=-1)  # type: ignore[no-untyped-call]
+        low = (below + (middle - radius)).split((2 * size, size, size), dim=-1)
+        high = (above + (middle + radius)).split((2 * size, size, size), dim=-1)
         opened = (low[0].sigmoid().chunk(2, dim=-1), high[0].sigmoid().chunk(2, dim=-1))
         candidate, output = (low[1].tanh(), high[1].tanh()), (low[2].sigmoid(), high[2].sigmoid())
         added = scaled_by_gate((opened[0][0], opened[1][0]), candidate)

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sgbt.attacks import AttackResult
-from sgbt.attacks import read_rows as read_attacks
-from sgbt.bridges.card_figures import NOTHING, Figures, class_lines, figure_lines, figures_of
-from sgbt.certify import Certificate, verify
-from sgbt.certify import read_rows as read_certificates
-from sgbt.certify.attacked import check_true
-from sgbt.certify.comparison import Sample
+from sgbt.bridges.card_attacks import attack_lines
+from sgbt.bridges.card_figures import NOTHING, Figures, class_lines, figure_lines, figures_of, meaning
+from sgbt.bridges.card_labels import Labels
+from sgbt.bridges.escaping import as_code, as_text, as_yaml
+from sgbt.bridges.measured import Measured
+from sgbt.certify.comparison import Sample, drawn_seed
 from sgbt.data import Split
 from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier, covers_weights_alone, load_classifier
@@ -21,7 +20,8 @@ from sgbt.models.note import training_note
 from sgbt.version import __version__
 
 PROVEN_AGAIN = 100
-"""Of the certificates whose figures go on a card, so many are proven again unless more are asked for."""
+"""Of the certificates whose figures go on a card, so many are proven again unless more are asked for; and of each
+attack, so many of the texts that it left unbroken are attacked again."""
 
 
 def model_card(
@@ -33,33 +33,59 @@ def model_card(
     labels: Sequence[int] | Mapping[int, int] | None = None,
     table: SubstitutionTable | None = None,
     sample: Sample = PROVEN_AGAIN,
+    seed: int | None = None,
     language: str = "en",
     licence: str | None = None,
 ) -> str:
     """The card as Markdown with the header that the Hugging Face hub reads.
 
     Figures come from rows that `sgbt certify --out` and `sgbt attack --out` wrote, never from hand, and rows are not
-    believed: all are checked and a `sample` of them is proven again (`sgbt.certify.verify`; None: all). So certificates
-    need their `texts`, and `labels` unless a split has them; where all are among the texts of the attack rows, those
-    serve. `table` is the one that was certified for, by default the model's own.
+    believed. Certificates are checked, and a `sample` of them is proven again (`sgbt.certify.verify`; None: all), so
+    they need their `texts`, and `labels` unless a split has them; where all are among the texts of the attack rows,
+    those serve. Attack rows are replayed, must be there for all of the first texts, and a sample of those that say
+    that nothing was found is made again. Samples are drawn by the system's randomness unless by `seed`, which the card
+    names. `table` is the one that was certified for, by default the model's own.
     """
     folder = Path(run)
-    classifier = load_classifier(folder)
-    note = training_note(folder)
-    proofs = read_certificates(certificates) if certificates else []
-    broken = read_attacks(attacks) if attacks else []
-    check_true(classifier, broken, where=str(attacks))
-    if proofs:
-        known = {row.index: row.original for row in broken} if texts is None else texts
-        options: dict[str, Any] = {"labels": labels, "attacks": broken, "sample": sample, "where": str(certificates)}
-        verify(classifier, proofs, known, table, **options)
-    figures = list(figures_of(proofs, broken))
-    lines = [*_header(note, figures, language, licence), *_body(classifier, note, figures, proofs, broken)]
-    return "\n".join(lines) + "\n"
+    classifier, note = load_classifier(folder), training_note(folder)
+    measured = Measured.of(
+        classifier,
+        certificates,
+        attacks,
+        texts=texts,
+        labels=labels,
+        table=classifier.table if table is None else table,
+        sample=sample,
+        seed=drawn_seed() if seed is None else seed,
+    )
+    figures = list(figures_of(measured.proofs, measured.attacks, measured.labels, measured.budget))
+    lines = [*_header(note, figures, language, licence, measured.labels), *_body(classifier, note)]
+    return "\n".join([*lines, "## Figures\n", *_figures(measured, figures, classifier.label_names)]) + "\n"
 
 
-def _header(note: dict[str, Any], figures: Figures, language: str, licence: str | None) -> Iterator[str]:
-    """YAML, written as JSON values, which are YAML too."""
+def _figures(measured: Measured, figures: Figures, names: Sequence[str]) -> Iterator[str]:
+    if not figures:
+        yield "Nothing was measured: no rows were given when this card was written.\n"
+        return
+    proofs = measured.proofs
+    yield from figure_lines(figures, measured.labels)
+    if not measured.texts_compared:
+        yield "The rows' texts were not compared with data: none was given."
+    if measured.verified is not None:
+        again, count = measured.verified.reproven, len(proofs)
+        drawn = f", drawn by seed {measured.seed}" if again < count else ""
+        yield meaning(proofs, measured.budget)
+        yield f"All certificates were checked, and {again:,} of {count:,} were proven again{drawn}."
+    if any(covers_weights_alone(proof.model_hash) for proof in proofs):
+        yield "Some certificates are of an earlier version: their name of the model covers its weights alone."
+    yield from attack_lines(measured.attacks, seed=measured.seed)
+    yield from class_lines(proofs, measured.rows, names, measured.labels)
+
+
+def _header(
+    note: dict[str, Any], figures: Figures, language: str, licence: str | None, labels: Labels
+) -> Iterator[str]:
+    """YAML; what is no accuracy is no metric."""
     yield "---"
     fields: dict[str, Any] = {
         "library_name": "sgbt",
@@ -69,7 +95,7 @@ def _header(note: dict[str, Any], figures: Figures, language: str, licence: str 
     }
     if licence:
         fields["license"] = licence
-    if figures:
+    if figures and labels is not Labels.OWN:
         metrics = [
             {
                 "type": "accuracy",
@@ -84,18 +110,12 @@ def _header(note: dict[str, Any], figures: Figures, language: str, licence: str 
         results = [{"task": task, "dataset": dataset, "metrics": metrics}]
         fields["model-index"] = [{"name": f"sgbt {note.get('objective', 'model')}", "results": results}]
     for name, value in fields.items():
-        yield f"{name}: {json.dumps(value, ensure_ascii=False)}"
+        yield f"{name}: {as_yaml(value)}"
     yield "---"
 
 
-def _body(
-    classifier: TextClassifier,
-    note: dict[str, Any],
-    figures: Figures,
-    proofs: Sequence[Certificate],
-    attacks: Sequence[AttackResult],
-) -> Iterator[str]:
-    names = ", ".join(classifier.label_names)
+def _body(classifier: TextClassifier, note: dict[str, Any]) -> Iterator[str]:
+    names = ", ".join(map(as_text, classifier.label_names))
     yield f"\n# A text classifier trained with sgbt {__version__}\n"
     yield f"Labels: {names}. Texts are read up to their first {classifier.max_length:,} words.\n"
     yield "```python\nfrom sgbt.bridges import load_from_hub\n"
@@ -104,34 +124,20 @@ def _body(
     yield "## Training\n\n| | |\n|---|---|"
     options = json.dumps(note.get("objective_options", {}), ensure_ascii=False)
     facts = {
-        "kind of model": getattr(classifier.model, "kind", type(classifier.model).__name__),
-        "dataset": f"{_dataset(note)} (hash {str(note.get('dataset_hash', 'unknown'))[:12]})",
-        "objective": f"{note.get('objective', 'unknown')} `{options}`",
-        "seed": note.get("seed", "unknown"),
-        "identity": f"`{classifier.identity}`",
+        "kind of model": as_text(getattr(classifier.model, "kind", type(classifier.model).__name__)),
+        "dataset": f"{as_text(_dataset(note))} (hash {as_text(str(note.get('dataset_hash', 'unknown'))[:12])})",
+        "objective": f"{as_text(note.get('objective', 'unknown'))} {as_code(options)}",
+        "seed": as_text(note.get("seed", "unknown")),
+        "identity": as_code(classifier.identity),
     }
     for name, fact in facts.items():
-        yield f"| {name} | {str(fact).replace('|', chr(92) + '|')} |"
+        yield f"| {name} | {fact} |"
     yield "\n## Substitutions\n"
     if classifier.table is None:
         yield "The model was trained without a table of substitutes.\n"
     else:
-        yield f"`{classifier.table.name}`, {len(classifier.table):,} words, hash `{classifier.table.hash}`.\n"
-        yield f"{classifier.table.describe()}\n"
-    yield "## Figures\n"
-    if not figures:
-        yield "Nothing was measured: no rows were given when this card was written.\n"
-        return
-    yield from figure_lines(figures)
-    if proofs:
-        tables = ", ".join(sorted({f"`{proof.table_hash[:12]}`" for proof in proofs}))
-        yield (
-            f"A certified text keeps its label under every combination of substitutes of the table with hash {tables};"
-            f" margins count above a rounding slack of {max(proof.slack for proof in proofs):.2g}."
-        )
-        if any(covers_weights_alone(proof.model_hash) for proof in proofs):
-            yield "Some certificates are of an earlier version: their name of the model covers its weights alone."
-    yield from class_lines(proofs, attacks, classifier.label_names)
+        yield f"{as_code(classifier.table.name)}, {len(classifier.table):,} words, hash `{classifier.table.hash}`.\n"
+        yield f"{as_text(classifier.table.describe())}\n"
 
 
 def _dataset(note: dict[str, Any]) -> str:

@@ -25,7 +25,8 @@ class OpenAttackModel:
 
     def get_pred(self, input_: Sequence[str]) -> np.ndarray:
         """The number of the likeliest label of each text."""
-        return self.classifier.predict(list(input_)).probabilities.argmax(axis=1)
+        labels: np.ndarray = self.classifier.predict(list(input_)).probabilities.argmax(axis=1)
+        return labels
 
     def get_prob(self, input_: Sequence[str]) -> np.ndarray:
         """Probabilities, one row per text."""

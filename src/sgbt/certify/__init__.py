@@ -11,10 +11,13 @@ from sgbt.certify.explain import Explanation, explain
 from sgbt.certify.oracle import Exact, exhaustive
 from sgbt.certify.prepared import Prepared
 from sgbt.certify.question import Question
-from sgbt.certify.rounding import rounding_slack
+from sgbt.certify.rounding import float64_allowance, rounding_slack
 from sgbt.certify.rows import read_rows
-from sgbt.certify.tiers import DEFAULT_TIERS, TIERS, in_float64, margin_bounds
+from sgbt.certify.separable import SeparableBound
+from sgbt.certify.tiers import DEFAULT_TIERS, Tier, in_float64, margin_bounds
 from sgbt.certify.verification import Verified, verify
+from sgbt.certify.verifier import Verifier, verifiers
+from sgbt.registry import TIERS
 
 __all__ = [
     "DEFAULT_TIERS",
@@ -24,16 +27,21 @@ __all__ = [
     "Explanation",
     "Prepared",
     "Question",
+    "SeparableBound",
+    "Tier",
     "Verdict",
     "Verified",
+    "Verifier",
     "certify",
     "check_consistent",
     "exhaustive",
     "explain",
+    "float64_allowance",
     "in_float64",
     "margin_bounds",
     "read_rows",
     "rounding_slack",
+    "verifiers",
     "verify",
 ]
 

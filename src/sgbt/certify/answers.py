@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sgbt.certify.claims import HEAD
 from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.tiers import lowest_of
-
-HEAD = "head"
-"""The tier of a text for which no tier tried found more than what holds for every text (`sgbt.certify.floor`)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from sgbt.certify.question import Question
 from sgbt.certify.remainders import core_remainders, taylor_remainders
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.tightened import tightened
+from sgbt.certify.verifier import Verifier, verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import BiLSTM
 
@@ -27,12 +28,24 @@ REFERENCE_SHARES = (1.0, 0.25)
 
 
 @dataclass(frozen=True, eq=False)
-class BiLSTMReading:
+class BiLSTMVerifier:
     """A BiLSTM in float64 with a question to it: boxes and adjoints are found once, for all tiers."""
 
     model: BiLSTM
     question: Question
     tables: WordTables
+
+    def offers(self, tier: str) -> bool:
+        """Every tier of the list below; `exact` only where it can be had."""
+        return tier in BILSTM_TIERS and (tier != "exact" or self._enumerable)
+
+    def bounds(self, tier: str) -> list[SeparableBound]:
+        """The bounds of one tier."""
+        return BILSTM_TIERS[tier](self)
+
+    @property
+    def _enumerable(self) -> bool:
+        return self.model.embedding.codes is not None
 
     @cached_property
     def steps(self) -> Steps:
@@ -124,7 +137,7 @@ class BiLSTMReading:
             reference = self.references[0]
         elif fitted is not self.question:
             reference = tightened(lstm_boxes(self.model, fitted, self.tables), None, fitted)
-        tight = BiLSTMReading(self.model, self.question, self.tables)
+        tight = BiLSTMVerifier(self.model, self.question, self.tables)
         tight.__dict__["steps"] = tightened(self.steps, reference, self.question)
         tight.__dict__["references"] = [tight.steps if reference is None else reference, *self.references[1:]]
         return [*tight.interval(), *tight.taylor(), *tight.fitted()]
@@ -141,12 +154,17 @@ def _least(adjoint: Tensor, low: Tensor, high: Tensor) -> Tensor:
     )
 
 
-BILSTM_TIERS: dict[str, Callable[[BiLSTMReading], list[SeparableBound]]] = {
-    "ibp": BiLSTMReading.interval,
-    "gbm": BiLSTMReading.gradient,
-    "sgbt-core": BiLSTMReading.core,
-    "sgbt-taylor": BiLSTMReading.taylor,
-    "crown": BiLSTMReading.fitted,
-    "full": BiLSTMReading.full,
-    "exact": BiLSTMReading.exact,
+BILSTM_TIERS: dict[str, Callable[[BiLSTMVerifier], list[SeparableBound]]] = {
+    "ibp": BiLSTMVerifier.interval,
+    "gbm": BiLSTMVerifier.gradient,
+    "sgbt-core": BiLSTMVerifier.core,
+    "sgbt-taylor": BiLSTMVerifier.taylor,
+    "crown": BiLSTMVerifier.fitted,
+    "full": BiLSTMVerifier.full,
+    "exact": BiLSTMVerifier.exact,
 }
+
+
+@verifiers.register
+def _verifiers(model: BiLSTM, question: Question, tables: WordTables) -> list[Verifier]:
+    return [BiLSTMVerifier(model, question, tables)]

@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from sgbt.certify.claims import check_claims
 from sgbt.errors import CertificateError
 
 
@@ -40,7 +41,8 @@ class Certificate:
     may be replaced at once (None: any number), and `radius` is the largest such number for which the margin still
     holds, where a tier computes it. A `scale` below one marks a study in which substitutes were moved towards the word,
     not a proof about texts. `model_hash` is the classifier's identity; in rows of earlier versions, the hash of its
-    weights alone.
+    weights alone. `labelled` says whether the label came with the text; otherwise it is the model's own answer (None: a
+    row from before that was said).
     """
 
     index: int
@@ -61,24 +63,14 @@ class Certificate:
     radius: int | None = None
     scale: float = 1.0
     unknown: int | None = None
+    labelled: bool | None = field(default=None, compare=False)
     milliseconds: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "verdict", Verdict(self.verdict))
         object.__setattr__(self, "tiers", tuple(self.tiers))
         object.__setattr__(self, "milliseconds", MappingProxyType(dict(self.milliseconds)))
-        unproven = self.margin == -math.inf and self.verdict is not Verdict.CERTIFIED
-        if not (math.isfinite(self.margin) or unproven) or not 0 <= self.slack < math.inf:
-            raise CertificateError(
-                wanted="a finite margin and a finite slack of at least 0",
-                got=f"margin {self.margin}, slack {self.slack}",
-                where=f"text {self.index}",
-                remedy="check the model's weights",
-            )
-        if self.unknown is not None and not 0 <= self.unknown <= self.read:
-            raise CertificateError(
-                wanted=f"from 0 to {self.read} unknown words", got=str(self.unknown), where=f"text {self.index}"
-            )
+        check_claims(self)
         right, free = self.predicted == self.label, may_replace(self.replaceable, self.max_substitutions, self.scale)
         told = f"{self.replaceable} replaceable words, margin {self.margin}, slack {self.slack}"
         if self.verdict != verdict_of(right=right, free=free, proven=self.margin > self.slack):
@@ -100,6 +92,11 @@ class Certificate:
         Certified accuracy as the literature counts it is the share of such texts.
         """
         return self.verdict in (Verdict.CERTIFIED, Verdict.VACUOUS)
+
+    @property
+    def study(self) -> bool:
+        """Whether substitutes were moved towards the word: then nothing is proven about texts."""
+        return self.scale < 1
 
     @property
     def truncated(self) -> bool:

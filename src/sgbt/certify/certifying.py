@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial, singledispatch
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,25 +14,23 @@ from torch import Tensor
 
 from sgbt.certify.answers import Answers
 from sgbt.certify.certificate import Certificate, may_replace, verdict_of
-from sgbt.certify.comparison import compared, forged, sampled
+from sgbt.certify.claims import CLEAN
+from sgbt.certify.comparison import compared, drawn_seed, forged, sampled
 from sgbt.certify.corpus import Corpus
 from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.question import Question
-from sgbt.certify.rows import RowFile
+from sgbt.certify.rows import CERTIFICATES, SYNC_SECONDS
 from sgbt.certify.side_by_side import in_order
-from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, offered, readings_of
+from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, offered
+from sgbt.certify.verifier import verifiers
 from sgbt.data import Batch, Split
 from sgbt.data.batches import pad
 from sgbt.lexicon import SubstitutionTable
-from sgbt.models import AnyModel, TextClassifier, TwoChannel
+from sgbt.models import GramBag, LinearBag, TextClassifier, TwoChannel
+from sgbt.rows import RowFile
 
-POSITIONS = {"cnn": 1 << 12, "bilstm": 1 << 12, "linear": 1 << 14, "grams": 1 << 14}
-"""Words in one batch: enough that a step is more than its overhead, for the networks so few that a batch stays near the
-processor."""
 RECHECKED = 20
 """Of the rows that a file has already, so many are proven again before any is taken over."""
-CLEAN = "clean"
-"""The tier of a text that is misclassified to begin with, or has nothing to replace: nothing was bounded."""
 
 Listener = Callable[[int, int], None]
 
@@ -70,29 +68,28 @@ def certify(
     tiers = check_tiers(tiers)
     prepared = prepared_of(classifier, table)
     corpus = Corpus.of(prepared.classifier, texts, labels, prepared.index, prepared.reference)
-    shared = {
+    shared: dict[str, Any] = {
         "tiers": tiers,
         "max_substitutions": max_substitutions,
         "scale": scale,
         "table_hash": prepared.table.hash,
         "model_hash": prepared.model_hash,
     }
-    with RowFile(out) if out is not None else nullcontext() as file:
-        done: dict[int, Certificate] = {}
-        if file is not None:
-            file.check(**shared)
-            file.check_texts(corpus.hashes, corpus.labels.tolist())
-            done = {index: row for index, row in file.rows.items() if index < len(corpus)}
+    given = list(zip(corpus.hashes, corpus.labels.tolist(), strict=True))
+    with RowFile(out, CERTIFICATES, sync_seconds=SYNC_SECONDS) as file:
+        file.require(shared)
+        file.require_texts(lambda row: row.index >= len(given) or (row.text_hash, row.label) == given[row.index])
+        done = {row.index: row for row in file.rows.values() if row.index < len(corpus)}
+        shared["labelled"] = labels is not None or isinstance(texts, Split)
         run = _Run(prepared, corpus, tiers, max_substitutions, scale)
         pending = [row for row in range(len(corpus)) if row not in done]
-        positions = _positions(prepared.model) // max(len(prepared.classifier.label_names) // 2, 1)
+        positions = words_at_once(prepared.model) // max(len(prepared.classifier.label_names) // 2, 1)
         if done:
             _recheck(run, done, positions, shared, str(out))
         batches = corpus.batches(pending, positions)
         for decisions in in_order(run.decide, batches, threads=threads or torch.get_num_threads()):
             fresh = [Certificate(**decision, **shared) for decision in decisions]  # type: ignore[arg-type]
-            if file is not None:
-                file.append(fresh)
+            file.append(*fresh)
             done |= {row.index: row for row in fresh}
             if listener:
                 listener(len(done), len(corpus))
@@ -172,33 +169,49 @@ class _Run:
 
     def _search(self, question: Question, rows: Tensor, answers: Answers) -> None:
         """Try tier after tier on what is not certified yet; a batch is one thread's, so its processor time is told."""
-        readings, reached = None, rows
+        parts, reached = None, rows
         for tier in self.tiers:
             start = time.thread_time()
             open_ = reached[~answers.proven(reached)]
             if not len(open_):
                 return
-            if readings is None or 2 * len(open_) < len(reached):  # boxes are found anew only where that pays
+            if parts is None or 2 * len(open_) < len(reached):  # boxes are found anew only where that pays
                 reached = open_
-                readings = readings_of(self.prepared.model, question.take(reached), self.prepared.tables)
-            if not offered(tier, readings):
+                parts = verifiers(self.prepared.model, question.take(reached), self.prepared.tables)
+            if not offered(tier, parts):
                 continue
-            answers.learn(tier, reached, bounds_of(tier, readings), time.thread_time() - start)
+            answers.learn(tier, reached, bounds_of(tier, parts), time.thread_time() - start)
 
 
 def _recheck(run: _Run, done: dict[int, Certificate], positions: int, shared: dict[str, Any], where: str) -> None:
-    """Prove some of the rows again that a file has already; which ones follows from the rows themselves."""
-    rows = list(done.values())
-    seed = "".join(f"{row.index}{row.verdict}{row.margin}" for row in rows)
-    chosen = [row.index for row in sampled(rows, RECHECKED, seed)]
-    for batch in run.corpus.batches(chosen, positions):
-        for decision in run.decide(batch):
-            fresh = Certificate(**decision, **shared)  # type: ignore[arg-type]
-            if fault := compared(done[fresh.index], fresh).fault:
-                raise forged(fresh.index, fault, where)
+    """Prove some of the rows again that a file has already; nobody can foresee which ones."""
+
+    def proven(indices: Sequence[int], tiers: tuple[str, ...]) -> list[Certificate]:
+        again = replace(run, tiers=tiers)
+        found = [again.decide(batch) for batch in run.corpus.batches(indices, positions)]
+        about: dict[str, Any] = shared | {"tiers": tiers}
+        return [Certificate(**each, **about) for decisions in found for each in decisions]  # type: ignore[arg-type]
+
+    def by_tier(index: int, tier: str) -> Certificate:
+        return proven([index], (tier,))[0]
+
+    chosen = [row.index for row in sampled(list(done.values()), RECHECKED, drawn_seed())]
+    for fresh in proven(chosen, run.tiers):
+        if fault := compared(done[fresh.index], fresh, partial(by_tier, fresh.index)).fault:
+            raise forged(fresh.index, fault, where)
 
 
-def _positions(model: AnyModel) -> int:
-    if isinstance(model, TwoChannel):
-        return min(_positions(part) for part in model.parts)
-    return POSITIONS[model.kind]
+@singledispatch
+def words_at_once(model: Any) -> int:
+    """Words in one batch: more than the overhead of a step, and so few that a batch stays near the processor."""
+    return 1 << 12
+
+
+@words_at_once.register
+def _of_bag(model: LinearBag | GramBag) -> int:
+    return 1 << 14
+
+
+@words_at_once.register
+def _of_sum(model: TwoChannel) -> int:
+    return min(words_at_once(part) for part in model.parts)

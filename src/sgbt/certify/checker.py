@@ -2,12 +2,11 @@
 
     python checker.py CERTIFICATES.jsonl --model FOLDER --texts TEXTS.jsonl [--table TABLE.json.gz]
 
-TEXTS.jsonl has {"index": ..., "text": ...} on each line. Identity, text, prediction and, for the tiers ibp and exact,
-the bound are recomputed in float64; the slack is as the row states it; rows of other tiers are compared with what the
-text itself has. Exit code 0: no row claims too much; 1: one does; 2: something cannot be read. See docs/verify.md.
+TEXTS.jsonl has {"index": ..., "text": ...} on each line. Of each row it says "checked" if margin, radius and verdict
+were recomputed in float64, with the slack as stated (tiers ibp, exact, clean), else what is not its business: such a
+row is only compared with what the text itself has. Exit code 0: no row claims too much; 1: one does; 2: something
+cannot be read, or a row is a study (scale below 1) and no proof; 3: no row was checked. See docs/verify.md.
 """
-
-from __future__ import annotations
 
 import argparse
 import gzip
@@ -16,7 +15,7 @@ import itertools
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, namedtuple
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,22 +26,54 @@ Array = np.ndarray[Any, Any]
 Sets = list[list[int]]  # what may stand at each place, its own word first: ids, or codes; 0 is padding, 1 unknown
 Weights = dict[str, Array]
 READINGS, LEVELS, GELU_LOWEST, TOLERANCE, EDGES = 2048, 4, -0.7517915246935645, 1e-9, (5, 10, 20, 40, 80, 160, 320)
-PHI: dict[str, Any] = {
-    "tanh": np.tanh,
-    "sigmoid": lambda z: np.exp(-np.logaddexp(0, -z)),
-    "softplus": lambda z: np.logaddexp(0, z),
-    "relu": lambda z: np.maximum(z, 0),
-    "gelu": lambda z: z * (1 + np.vectorize(math.erf, otypes=[float])(z / math.sqrt(2))) / 2,
-}
+PHI: dict[str, Any] = {"tanh": np.tanh, "softplus": lambda z: np.logaddexp(0, z), "relu": lambda z: np.maximum(z, 0)}
+PHI["sigmoid"] = lambda z: np.exp(-np.logaddexp(0, -z))
+PHI["gelu"] = lambda z: z * (1 + np.vectorize(math.erf, otypes=[float])(z / math.sqrt(2))) / 2
+RECOMPUTED = {"ibp", "exact"}
+FIELDS = ("label", "predicted", "slack", "max_substitutions", "radius", "tier")
+TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64"}
+Found = namedtuple("Found", "fault skipped margin")  # what is not so, or ""; what was not checked, or ""; margin anew
 
 
-def read_tensors(path: Path) -> Weights:
-    """A safetensors file: the length of a JSON header in 8 bytes, the header, then raw little-endian numbers."""
-    content, kinds = path.read_bytes(), {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8"}
-    start = 8 + int.from_bytes(content[:8], "little")
-    header = {name: each for name, each in json.loads(content[8:start]).items() if name != "__metadata__"}
-    raw = {name: content[slice(*(start + end for end in each["data_offsets"]))] for name, each in header.items()}
-    return {name: np.frombuffer(raw[name], kinds[e["dtype"]]).reshape(e["shape"]) for name, e in header.items()}
+def require(so: Any, wanted: str) -> None:
+    """Refuse what could be read in two ways, or not at all."""
+    if not so:
+        raise ValueError(f"wanted {wanted}")
+
+
+def read_tensors(path: Path) -> tuple[Weights, str]:
+    """A safetensors file: the length of a JSON header in 8 bytes, the header, raw little-endian numbers. And its hash.
+    Whole numbers are codes and keys; weights become float64, and bfloat16 is the upper half of a float32."""
+    content, weights, whole = path.read_bytes(), Weights(), hashlib.sha256()
+    raw = content[8 + int.from_bytes(content[:8], "little") :]
+    header = json.loads(content[8 : len(content) - len(raw)])
+    header.pop("__metadata__", None)
+    ends = np.array(sorted(each["data_offsets"] for each in header.values())).T
+    require([0, *ends[1]] == [*ends[0], len(raw)], "arrays one behind the other, and nothing else")
+    for name, each in sorted(header.items()):
+        kind, part = TYPES.get(each["dtype"], ""), raw[slice(*each["data_offsets"])]
+        whole.update(f"{name} {tuple(each['shape'])} torch.{kind}\n".encode() + part)
+        require((kind == "int64") == name.endswith(("codes", "keys")) and kind, f"no {each['dtype']} in {name}")
+        if kind == "bfloat16":
+            part, kind = (np.frombuffer(part, "<u2").astype("<u4") << 16).tobytes(), "float32"
+        numbers = np.frombuffer(part, np.dtype(kind).newbyteorder("<")).reshape(each["shape"])
+        weights[name] = numbers if kind == "int64" else numbers.astype(float)
+        require(np.isfinite(weights[name]).all(), f"finite numbers in {name}")
+    require(len({each["dtype"] for each in header.values()} - {"I64"}) == 1, "weights of one precision")
+    return weights, whole.hexdigest()
+
+
+def require_sizes(plan: dict[str, Any], w: Weights, words: int, classes: int) -> None:
+    """That each word has a row or a code in range, each class a bias, and each key a row: ascending, so none twice."""
+    kind, at = plan["kind"], "embedding." if "head.bias" in w else ""
+    rows, keys, codes = len(w[f"{at}weight"]), w.get("keys", np.zeros(0)), w.get(f"{at}codes", np.arange(words))
+    below, maps = {"linear": 1 << 20, "grams": 1 << 15}.get(kind, rows), np.atleast_2d(codes)
+    own = {"linear": words + len(keys), "grams": len(keys)}.get(kind, rows if "embedding.codes" in w else words)
+    shape = 1 + len(plan["options"].get("more_resolutions", ())), words
+    require(rows == own and maps.shape == shape, f"a row or a code for each of {words} words")
+    require(w["head.bias" if at else "bias"].shape == (classes,), f"{classes} classes in the weights")
+    require(not maps[:, 0].any() and 0 < maps[:, 1:].min() <= maps.max() < below, "code 0 for padding, others in range")
+    require(np.all(keys[1:] > keys[:-1]), "keys in ascending order, each once")
 
 
 def _sha256(text: str) -> str:
@@ -55,15 +86,14 @@ def _against_rivals(rows: Array, label: int) -> Array:  # the label's row minus 
 
 def least_along(sets: Sets, span: int, score: Any, rivals: int, budget: int | None) -> Array:
     """The least sum of score(place, last words [choices, span]), by dynamic programming over what these words are."""
-    best = np.concatenate([np.zeros((1, 1, rivals)), np.full((budget or 0, 1, rivals), np.inf)])
+    span, best = max(span, 2), np.concatenate([np.zeros((1, 1, rivals)), np.full((budget or 0, 1, rivals), np.inf)])
     for place in range(len(sets)):
         near = [np.array(sets[at] if at >= 0 else [0]) for at in range(place - span + 1, place + 1)]
         counts = [len(each) for each in near]
         grid = np.indices(counts).reshape(span, -1)
         scores = score(place, np.stack([each[chosen] for each, chosen in zip(near, grid, strict=True)], axis=1))
-        before, after = np.zeros((2, grid.shape[1]), int)
-        for axis in range(span - 1):
-            before, after = before * counts[axis] + grid[axis], after * counts[axis + 1] + grid[axis + 1]
+        before = np.asarray(np.ravel_multi_index(tuple(grid[:-1]), counts[:-1]))
+        after = np.asarray(np.ravel_multi_index(tuple(grid[1:]), counts[1:]))
         reached = np.full((len(best), math.prod(counts[1:]), rivals), np.inf)
         for level, own in itertools.product(range(len(best)), (True, False)):
             into, taken = level + (budget is not None and not own), (grid[-1] == 0) == own
@@ -141,9 +171,7 @@ class Network:
             found.append({"last": states[-1], "mean": np.mean(states, 0), "max": np.max(states, 0)}[self.pooling])
         return np.concatenate(found, axis=1)
 
-    def _chain(
-        self, sets: Sets, length: int, label: int, budget: int | None
-    ) -> Array:  # a margin is a sum over windows: exact
+    def _chain(self, sets: Sets, length: int, label: int, budget: int | None) -> Array:  # a sum over windows: exact
         rows, base = (_against_rivals(self.w[f"head.{name}"], label) for name in ("weight", "bias"))
 
         def score(place: int, words: Array) -> Array:
@@ -231,18 +259,18 @@ class Checker:
         self.table_hash = _sha256("sgbt substitutions 1\n" + "".join(lines))
         self.ids = {word: number for number, word in enumerate(vocabulary["words"], start=2)}
         self.most, self.pattern, self.parts = config["max_length"], re.compile(config["tokenizer"], re.X), list[Any]()
-        whole, weights = hashlib.sha256(), Weights()
-        for name, each in sorted(read_tensors(folder / "model.safetensors").items()):
-            whole.update(f"{name} {tuple(each.shape)} torch.{each.dtype}\n".encode() + each.tobytes())
-            weights[name] = each.astype(float) if each.dtype.kind == "f" else each
+        labels, words, self.classes = config["label_names"], len(vocabulary["words"]) + 2, len(config["label_names"])
+        require(len(self.ids) == words - 2 and len({*labels}) == len(labels), "distinct words and distinct label names")
+        weights, whole = read_tensors(folder / "model.safetensors")
         written = partial(json.dumps, sort_keys=True, separators=(",", ":"))
         covered = ("model", "tokenizer", "max_length", "label_names")
-        parts = {name: _sha256(written(config[name])) for name in covered} | {"weights": whole.hexdigest()}
+        parts = {name: _sha256(written(config[name])) for name in covered} | {"weights": whole}
         parts["vocabulary"] = _sha256("\n".join(("sgbt vocabulary 1", *vocabulary["words"])))
         self.names = "id1-" + _sha256(written(parts)), parts["weights"]  # rows of early versions name the weights alone
         for name in ("words.", "codes.") if config["model"]["kind"] == "two-channel" else ("",):
             plan = config["model"][name[:-1]] if name else config["model"]
             own = {key[len(name) :]: each for key, each in weights.items() if key.startswith(name)}
+            require_sizes(plan, own, words, self.classes)
             bag = {"linear": linear_bag, "grams": gram_bag}.get(plan["kind"])
             self.parts.append(partial(bag, plan, own) if bag else Network(plan, own).bounds)
 
@@ -257,42 +285,58 @@ class Checker:
         sums = [np.sum(each, axis=0) for each in itertools.product(*found)]
         return float(np.max(sums, axis=0).min()) if sums else math.nan
 
-    def check(self, row: dict[str, Any], text: str) -> tuple[str, float]:
-        """What a row says that is not so, or nothing; and its margin as recomputed, NaN if it was not."""
-        ids, label, slack, right = self._sets(text), row["label"], row["slack"], row["predicted"] == row["label"]
-        margin = -math.inf if row["margin"] is None else row["margin"]
-        own, said = (self._margin(ids, each, 0, "ibp") for each in (label, row["predicted"]))
-        bounded = right and row["tier"] in ("ibp", "exact") and row["scale"] == 1
-        found = self._margin(ids, label, row["max_substitutions"], row["tier"]) if bounded else math.nan
+    def check(self, row: dict[str, Any], text: str) -> Found:
+        """A row beside what is so; all is compared in such a way that a NaN agrees with nothing."""
+        ids, (label, predicted, slack, budget, radius, tier) = self._sets(text), (row[name] for name in FIELDS)
+        limits = (label, predicted, self.classes - 1 - max(label, predicted), budget or 0, radius or 0)
+        require(all(type(each) is int and each >= 0 for each in limits), "classes and limits that there are")
+        require(row["scale"] == 1, f"a proof about texts, got a study of scale {row['scale']}")
+        margin, right, places = row["margin"], predicted == label, sum(len(each) > 1 for each in ids)
+        margin, free = -math.inf if margin is None else margin, places if budget is None else min(places, budget)
+        verdict = "certified" if margin > slack else "abstained"
+        verdict = "misclassified" if not right else verdict if free else "nothing-to-replace"
+        own, said = (self._margin(ids, each, 0, "ibp") for each in (label, predicted))
+        found, bounded, near = own, right and free, TOLERANCE * (1 + abs(own))
+        if bounded:
+            found = self._margin(ids, label, budget, tier) if tier in RECOMPUTED else math.nan
+        held = radius is None or verdict == "certified" or math.isnan(found)
+        held = held or any(self._margin(ids, label, radius, each) > slack - near for each in RECOMPUTED)
+        stated = (row["text_hash"], row["read"], row["replaceable"])
         faults = {
-            "another model": row["model_hash"] not in self.names,
-            "another table": row["table_hash"] != self.table_hash,
-            "another text": (row["text_hash"], row["read"]) != (_sha256(text)[:16], len(ids)),
-            f"the model does not say {row['predicted']}": not said >= -slack - TOLERANCE,
-            "not certified": row["verdict"] == "certified" and not (right and margin > slack >= 0),
-            f"margin {margin}, the text itself has {own}": margin > own + slack + TOLERANCE * (1 + abs(own)),
-            f"margin {margin}, recomputed {found}": margin > found + TOLERANCE * (1 + abs(found)),
+            "another model": row["model_hash"] in self.names,
+            "another table": row["table_hash"] == self.table_hash,
+            "another text": stated == (_sha256(text)[:16], len(ids), places),
+            f"slack {slack}": 0 <= slack < math.inf,
+            f"the model does not say {predicted}": said >= -slack - TOLERANCE,
+            f"verdict {row['verdict']}, not certified but {verdict}": row["verdict"] == verdict,
+            f"margin {margin}, the text itself has {own}": margin <= own + slack + near,
+            f"margin {margin}, recomputed {found}": math.isnan(found) or margin <= found + near + slack * (not bounded),
+            f"radius {radius}": radius is None or (right and radius <= free and (held or {*row["tiers"]} - RECOMPUTED)),
         }
-        return next((fault for fault, wrong in faults.items() if wrong), ""), found
+        skipped = f"tier {tier}" if math.isnan(found) else "" if held else f"radius {radius}"
+        return Found(next((fault for fault, so in faults.items() if not so), ""), skipped, found)
 
 
 def main() -> None:
-    """Check all rows of a file; the first that claims too much ends it."""
+    """Say of each row of a file whether it was checked; the first that claims too much ends it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("certificates", "--model", "--texts", "--table"):
         parser.add_argument(name, type=Path)
-    given, recomputed = parser.parse_args(), 0
+    given, counts = parser.parse_args(), Counter[str]()
     try:
         rows, lines = ([json.loads(line) for line in path.open("rb")] for path in (given.certificates, given.texts))
         texts, checker = {line["index"]: line["text"] for line in lines}, Checker(given.model, given.table)
         for row in rows:
-            fault, found = checker.check(row, texts[row["index"]])
-            recomputed += not math.isnan(found)
-            if fault:
-                parser.exit(1, f"row {row['index']} is not true: {fault}\n")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        parser.error(f"cannot be read: {problem!r}")
-    print(f"{len(rows)} rows, of which {recomputed} bounds were recomputed: no row claims too much")
+            found = checker.check(row, texts[row["index"]])
+            if found.fault:
+                parser.exit(1, f"row {row['index']} is not true: {found.fault}\n")
+            said = f"not this checker's business: {found.skipped}" if found.skipped else "checked"
+            counts["skipped" if found.skipped else "checked"] += 1
+            print(f"row {row['index']}: {said}")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
+        parser.error(f"cannot be read: {problem}")
+    print(f"{len(rows)} rows, {counts['checked']} checked, {counts['skipped']} not: no checked row claims too much")
+    parser.exit(0 if counts["checked"] else 3)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from sgbt.certify.feature_lines import FeatureLines, PeakLine, Peaks, mean_lines
 from sgbt.certify.lines import Box, Relaxation, curvature_lines, slope_range, tangent_lines
 from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
+from sgbt.certify.verifier import Verifier, verifiers
 from sgbt.certify.window_boxes import Windows, window_boxes
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import TextCNN
@@ -27,12 +28,24 @@ REFERENCE_SHARES = (1.0, 0.25)
 
 
 @dataclass(frozen=True, eq=False)
-class CNNReading:
+class CNNVerifier:
     """A TextCNN in float64 with a question to it: the boxes of its windows are found once, for all tiers."""
 
     model: TextCNN
     question: Question
     tables: WordTables
+
+    def offers(self, tier: str) -> bool:
+        """Every tier of the list below; `exact` only where it can be had."""
+        return tier in CNN_TIERS and (tier != "exact" or self._enumerable)
+
+    def bounds(self, tier: str) -> list[SeparableBound]:
+        """The bounds of one tier."""
+        return CNN_TIERS[tier](self)
+
+    @property
+    def _enumerable(self) -> bool:
+        return self.model.config.pooling == "mean" or self.model.embedding.codes is not None
 
     @cached_property
     def windows(self) -> list[Windows]:
@@ -204,11 +217,16 @@ class CNNReading:
         return [SeparableBound.flat(self.question, margins) for margins in found]
 
 
-CNN_TIERS: dict[str, Callable[[CNNReading], list[SeparableBound]]] = {
-    "ibp": CNNReading.interval,
-    "gbm": CNNReading.gradient,
-    "sgbt-core": CNNReading.core,
-    "sgbt-taylor": CNNReading.taylor,
-    "crown": CNNReading.fitted,
-    "exact": CNNReading.exact,
+CNN_TIERS: dict[str, Callable[[CNNVerifier], list[SeparableBound]]] = {
+    "ibp": CNNVerifier.interval,
+    "gbm": CNNVerifier.gradient,
+    "sgbt-core": CNNVerifier.core,
+    "sgbt-taylor": CNNVerifier.taylor,
+    "crown": CNNVerifier.fitted,
+    "exact": CNNVerifier.exact,
 }
+
+
+@verifiers.register
+def _verifiers(model: TextCNN, question: Question, tables: WordTables) -> list[Verifier]:
+    return [CNNVerifier(model, question, tables)]

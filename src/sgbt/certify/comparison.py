@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sgbt.certify.certificate import Certificate, Verdict
@@ -26,7 +27,7 @@ class Comparison:
     """What a row claims beyond what is proven, if anything (`fault`), and what else is to be said of it.
 
     `weaker`: more can be proven than the row says. `earlier`: it is of an earlier version and states a smaller slack,
-    or, of an undecided text, a larger bound, than this one proves; its verdict holds all the same.
+    another tier, or, of an undecided text, a larger bound, than this one proves; its verdict holds all the same.
     """
 
     fault: str = ""
@@ -34,11 +35,20 @@ class Comparison:
     earlier: bool = False
 
 
-def compared(row: Certificate, fresh: Certificate) -> Comparison:
-    """A row beside a proof that was made just now of the same text, label and settings."""
+def compared(row: Certificate, fresh: Certificate, by_tier: Callable[[str], Certificate]) -> Comparison:
+    """A row beside a proof that was made just now of the same text, label and settings.
+
+    Where the row names another tier than the fresh proof, which stops at the first that certifies, the tier named must
+    prove it alone: `by_tier` tries one.
+    """
     old = covers_weights_alone(row.model_hash)
     if fault := _other_text(row, fresh) or _other_verdict(row, fresh):
         return Comparison(fault)
+    named = by_tier(row.tier) if row.certified and row.tier != fresh.tier else fresh
+    tier = row.certified and not named.certified
+    if tier and not old:
+        return Comparison(f"tier {row.tier}, which does not prove it; {fresh.tier} does")
+    fresh = max(fresh, named, key=lambda proof: (proof.certified, proof.margin))
     margin, radius = _above(row, fresh), _radius(row) > _radius(fresh)
     slack = row.slack < fresh.slack * (1 - TOLERANCE)
     if margin and not (old and row.verdict is Verdict.ABSTAINED):
@@ -48,7 +58,7 @@ def compared(row: Certificate, fresh: Certificate) -> Comparison:
     if radius:
         return Comparison(f"radius {row.radius}, where {fresh.radius} is proven")
     less = row.margin < fresh.margin - _tolerance(row, fresh) or _radius(row) < _radius(fresh)
-    return Comparison(weaker=row.verdict != fresh.verdict or less, earlier=margin or slack)
+    return Comparison(weaker=row.verdict != fresh.verdict or less, earlier=margin or slack or tier)
 
 
 def _other_text(row: Certificate, fresh: Certificate) -> str:
@@ -79,7 +89,12 @@ def _radius(row: Certificate) -> int:
     return -1 if row.radius is None else row.radius
 
 
-def sampled(rows: Sequence[Certificate], sample: Sample, seed: int | str) -> list[Certificate]:
+def drawn_seed() -> int:
+    """A seed that nobody can foresee: who writes rows must not know which of them will be proven again."""
+    return secrets.randbits(63)
+
+
+def sampled(rows: Sequence[Certificate], sample: Sample, seed: int) -> list[Certificate]:
     """The rows to be proven again, in order of their index."""
     if sample is None:
         return sorted(rows, key=lambda row: row.index)

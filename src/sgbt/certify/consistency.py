@@ -21,7 +21,8 @@ def check_consistent(certificates: Iterable[Certificate], attack_results: Iterab
 
     An attack result needs a `status`, and tells its text by an attribute `index`; one without is about the certificate
     at the same place in its sequence. Where it counts its swaps, an attack that replaced more words than a certificate
-    speaks of contradicts nothing.
+    speaks of contradicts nothing. A result is compared with a certificate of the same table alone: where it names
+    another (`table_hash`), neither says anything of the other.
     """
     proofs = list(certificates)
     by_index = {proof.index: proof for proof in proofs}
@@ -35,8 +36,10 @@ def check_consistent(certificates: Iterable[Certificate], attack_results: Iterab
         proof = proofs[place] if index is None else by_index.get(int(index))
         if proof is None:
             continue
+        if _other_table(proof, result):
+            continue
         _check_model(proof, result)
-        if not proof.stays or proof.scale < 1:
+        if not proof.stays or proof.study:
             continue
         compared += proof.certified
         if _broken(result) and not _beyond(proof, result):
@@ -65,6 +68,11 @@ def _check_model(proof: Certificate, result: Any) -> None:
             where="check_consistent",
             remedy="certify and attack one model",
         )
+
+
+def _other_table(proof: Certificate, result: Any) -> bool:
+    named = str(getattr(result, "table_hash", ""))
+    return bool(named and proof.table_hash) and named != proof.table_hash
 
 
 def _broken(result: Any) -> bool:

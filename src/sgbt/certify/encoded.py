@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import singledispatch
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -45,11 +47,18 @@ def encoded_margins(model: TextCNN | BiLSTM, question: Question, *, most: int = 
     return least
 
 
-def _margins(model: TextCNN | BiLSTM, codes: Tensor, label: Tensor, rivals: Tensor) -> Tensor:
+@singledispatch
+def _margins(model: Any, codes: Tensor, label: Tensor, rivals: Tensor) -> Tensor:
     """The margins of readings [readings, words], each with its own rounding taken off where that can grow."""
-    if isinstance(model, TextCNN) or not codes.shape[1]:
-        logits = model.from_vectors(model.embedding(codes), torch.ones_like(codes, dtype=torch.bool))
-        return logits[:, label, None] - logits[:, rivals]
+    logits = model.from_vectors(model.embedding(codes), torch.ones_like(codes, dtype=torch.bool))
+    margins: Tensor = logits[:, label, None] - logits[:, rivals]
+    return margins
+
+
+@_margins.register
+def _of_bilstm(model: BiLSTM, codes: Tensor, label: Tensor, rivals: Tensor) -> Tensor:
+    if not codes.shape[1]:  # no step is taken, so nothing grows
+        return _margins.dispatch(object)(model, codes, label, rivals)
     lengths = codes.new_full((len(codes),), codes.shape[1])
     states = enclosed_states(model, model.embedding(codes))
     low, high = (model.pool([end[:, 0], end[:, 1]], lengths) for end in states)

@@ -11,7 +11,8 @@ from sgbt.certify.certifying import certify
 from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
-from sgbt.certify.tiers import bounds_of, readings_of
+from sgbt.certify.tiers import bounds_of
+from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.data import Tokens
 from sgbt.lexicon import SubstitutionTable
@@ -101,9 +102,9 @@ def explain(
         budget=max_substitutions,
         reference="itself",
     ).to(classifier.device)
-    readings = readings_of(model, question, WordTables())
+    parts = verifiers(model, question, WordTables())
     tier, bound = max(
-        ((name, each) for name in (*SEPARABLE, WHOLE) for each in bounds_of(name, readings)),
+        ((name, each) for name in (*SEPARABLE, WHOLE) for each in bounds_of(name, parts)),
         key=lambda pair: (bool(pair[1].lowest().isfinite().all()), pair[0] != WHOLE, float(pair[1].lowest().amin())),
     )
     rival = int(bound.lowest()[0].argmin())

@@ -15,6 +15,8 @@ Two things follow, and no error needs to be followed through the text:
   error, as for one more perturbation: its coefficient times the error at most (`lost`). The same sum pays for rounding
   in the bound itself, because computed coefficients may be taken as they are: what rounding changes in one of them is a
   share of the terms that made it, each a coefficient times a number of known size.
+
+docs/certificates.md counts the roundings of every operation, tier by tier; `units_in_bounds` is what they add up to.
 """
 
 from __future__ import annotations
@@ -28,10 +30,9 @@ from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models import BiLSTM
 
 UNITS = 64
-"""How many units of its own magnitude a new state may be off: three activations (torch's stay within 4 units), two
-products and a sum, once for the classifier and once for the box."""
-TERMS = 16
-"""For each unit and step, how many terms one bound adds up."""
+"""How many units a hidden state may be off, and, for each step so far and two more, a cell state. With activations
+within 8 units of their value: sigma(o) tanh(C) is off by 17, once for the classifier and once for the box, and by one
+more when that is widened; sigma(f) c + sigma(i) tanh(g) after t steps by 10 t + 18, twice. Both are below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +40,8 @@ class LocalErrors:
     """The errors of one step of a BiLSTM; tensors over its numbers are [directions, 1, numbers].
 
     `gates` is how far a pre-activation may be off; `state` is how far a hidden state may be off, or a cell state for
-    each step so far. `share` [texts] is how far a sum in a bound on a text may be off, as a share of the magnitudes of
-    its terms, and `reach` and `weight` bound the magnitudes that multiply coefficients of gates and of states.
+    each step so far. `share` [texts] is what all roundings cost a bound on a text, as a share of its coefficients times
+    what they multiply: of those of gates `reach`, and of those of states `weight`, which also bounds the offsets.
     """
 
     gates: Tensor
@@ -66,9 +67,8 @@ class LocalErrors:
             biases = lstm.get_parameter("bias_ih_l0").abs() + lstm.get_parameter("bias_hh_l0").abs()
             reaches.append(weight @ (vectors + off + off / summed) + biases + 2 * recurrent.sum(dim=1))
         reach = torch.stack(reaches).unsqueeze(1)
-        terms = lengths * (TERMS * hidden) + model.embedding.width + 4 * UNITS
-        share = terms.to(reach) * unit
-        share = torch.where(share < 0.5, 2 * share, torch.inf)  # no less than gamma
+        share = units_in_bounds(lengths, hidden, model.embedding.width).to(reach) * unit
+        share = torch.where(share < 0.25, 2 * share, torch.inf)  # twice: no less than gamma, and products of errors
         largest = reach.view(2, 1, 4, hidden).amax(dim=2)
         return LocalErrors(4 * summed * reach, UNITS * unit, share, reach, 2 + largest)
 
@@ -96,7 +96,15 @@ class LocalErrors:
     @property
     def _rate(self) -> Tensor:
         """Errors as computed by the classifier and in the bound, as shares of magnitudes, [texts, 1]."""
-        return (16 * self.share).unsqueeze(1)
+        return self.share.unsqueeze(1)
+
+
+def units_in_bounds(steps: Tensor, hidden: int, width: int) -> Tensor:
+    """How many units of roundoff one term of a bound collects, in any tier: counted in docs/certificates.md.
+
+    Offsets of planes grow with the step, and each is in a sum over steps: hence the square.
+    """
+    return (steps + 3) * (16 * hidden + 3 * steps + 96) + 16 * width
 
 
 def gamma(terms: int, unit: float) -> float:

@@ -11,6 +11,7 @@ from sgbt.certify.word_tables import WordTables
 from sgbt.errors import CertificateError
 from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import AnyModel, TextClassifier
+from sgbt.models.state import ModelState
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,10 +19,10 @@ class Prepared:
     """A classifier and a table made ready for proofs: `certify` and `explain` take it in place of the classifier.
 
     One call of `certify` prepares for all its texts; whoever asks about one text after another, as a server does,
-    prepares once. The classifier's weights must not change meanwhile: `model` is a copy of them in float64, `slack`
-    their rounding allowance, `floor` the margin that every text has at least, and `model_hash` the identity of
-    the classifier, its name in every certificate. `reference` is the index of the table that the model was trained
-    for, where that is another one: tiers fit their slopes to it (`Question.reference`).
+    prepares once. Once the classifier's model is another than `state` says, it is refused: `model` is a copy of it in
+    float64, `slack` its rounding allowance, `floor` the margin that every text has at least, and `model_hash` the
+    identity of the classifier, its name in every certificate. `reference` is the index of the table that the model was
+    trained for, where that is another one: tiers fit their slopes to it (`Question.reference`).
     """
 
     classifier: TextClassifier
@@ -31,6 +32,7 @@ class Prepared:
     floor: float
     model_hash: str
     tables: WordTables
+    state: ModelState
     reference: SubstitutionIndex | None = None
 
     @property
@@ -58,6 +60,7 @@ class Prepared:
             lowest_margin(model, longest=classifier.max_length),
             classifier.identity,
             WordTables(index),
+            ModelState.of(classifier.model),
             None if own is None or own.hash == allowed.hash else SubstitutionIndex.build(own, classifier.vocabulary),
         )
 
@@ -69,5 +72,12 @@ def prepared_of(given: TextClassifier | Prepared, table: SubstitutionTable | Non
     if table is not None and table.hash != given.table.hash:
         raise CertificateError(
             wanted="the table that was prepared for", got="another", where="certify", remedy="leave the table out"
+        )
+    if not given.state.still_of(given.classifier.model):
+        raise CertificateError(
+            wanted="the model that was prepared for",
+            got="one whose weights or options changed since",
+            where="certify",
+            remedy="prepare again",
         )
     return given

@@ -67,6 +67,7 @@ def core_remainders(steps: Steps) -> tuple[Pair, Pair]:
     flat_away = [(low.flatten(), high.flatten()) for low, high in away]
     lower = torch.stack([box.lower.flatten() for box in five])
     upper = torch.stack([box.upper.flatten() for box in five])
+    off = 4 * _off(c) * (1 + torch.maximum(-lower[4], upper[4])) ** 3  # of entries of at most (1 + |c|)^2, by tanh of C
     parts = []
     for start in range(0, lower.shape[1], CHUNK):
         part = slice(start, start + CHUNK)
@@ -75,7 +76,7 @@ def core_remainders(steps: Steps) -> tuple[Pair, Pair]:
         ).hessian
         terms = []
         for place, (a, b) in enumerate(PAIRS):
-            bend = (hessian.lower[place], hessian.upper[place])
+            bend = _widened((hessian.lower[place], hessian.upper[place]), off[part])
             left, right = ((end[0][part], end[1][part]) for end in (flat_away[a], flat_away[b]))
             terms.append(_product(_half(bend), _square(left)) if a == b else _product(bend, _product(left, right)))
         parts.append(_sum(*terms))
@@ -113,8 +114,21 @@ def _value(phi: Activation, z: Tensor) -> Tensor:
 
 
 def _range(phi: Activation, box: Box, order: int) -> Pair:
+    """The range of a derivative of the activation over a box, and what rounding may have lost of it."""
     found = phi.range(box.interval, order=order)
-    return found.lower, found.upper
+    return _widened((found.lower, found.upper), _off(box))
+
+
+DERIVATIVE_UNITS = 32
+"""How many units, of one, a computed derivative of sigma or tanh may be off: some products of two activations."""
+
+
+def _off(box: Box) -> float:
+    return DERIVATIVE_UNITS * torch.finfo(box.clean.dtype).eps / 2
+
+
+def _widened(pair: Pair, by: Tensor | float) -> Pair:
+    return pair[0] - by, pair[1] + by
 
 
 def _half(pair: Pair) -> Pair:

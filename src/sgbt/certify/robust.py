@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from sgbt.certify.certificate import Certificate, Verdict
+from sgbt.certify.one_question import require_proofs
 from sgbt.certify.oracle import combinations_of, exhaustive
 from sgbt.certify.question import Question
 from sgbt.errors import CertificateError
@@ -39,6 +40,7 @@ def robust_by_oracle(
 
     A text whose label is proven to stay, or that has nothing to replace, is never broken: a variant that does raises.
     """
+    require_proofs(certificates, "what is enumerated")
     table.require_read_by(classifier.tokenizer)
     index = SubstitutionIndex.build(table, classifier.vocabulary)
     held, proven, vacuous, total = 0, 0, 0, 0

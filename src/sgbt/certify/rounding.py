@@ -14,6 +14,8 @@ gamma_n = n u / (1 - n u) times the sum of their magnitudes (Higham 2002, sectio
 from __future__ import annotations
 
 import math
+from functools import singledispatch
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,7 +24,7 @@ from sgbt.certify.lstm_rounding import gamma
 from sgbt.certify.tiers import in_float64, require_finite
 from sgbt.errors import CertificateError
 from sgbt.lexicon.vocabulary import PADDING
-from sgbt.models import AnyModel, BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN, TwoChannel
+from sgbt.models import BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN, TwoChannel
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.blueprint import parts_of
 from sgbt.models.deciding import decides_in_float64
@@ -59,18 +61,35 @@ def rounding_slack(classifier: TextClassifier) -> float:
     return slack + added + sum(proven_gap(part, longest=longest) for part in networks)
 
 
+@singledispatch
+def float64_allowance(model: Any, *, longest: int) -> float:
+    """What rounding in float64 may do to a margin that a model decides by, and to a bound on it, for every text of at
+    most `longest` words. A new kind of model registers its own here: without a proof of that there is no certificate.
+    """
+    raise CertificateError(
+        wanted="a model whose rounding is known",
+        got=type(model).__name__,
+        remedy="register an allowance: @sgbt.certify.float64_allowance.register",
+    )
+
+
+@float64_allowance.register
 @torch.no_grad()
-def float64_allowance(model: AnyModel, *, longest: int) -> float:
-    """What rounding in float64 may do to a margin that a model decides by, and to a bound on it."""
-    if isinstance(model, TwoChannel):
-        logits = sum(largest_logit(part, longest=longest) for part in model.parts)
-        return 8 * DOUBLE * logits + sum(float64_allowance(part, longest=longest) for part in model.parts)
-    if isinstance(model, LinearBag | GramBag):
-        return (
-            TIMES_IN_BOUNDS
-            * gamma(_most_features(model, longest) + 128, DOUBLE)
-            * largest_logit(model, longest=longest)
-        )
+def _of_sum(model: TwoChannel, *, longest: int) -> float:
+    logits = sum(largest_logit(part, longest=longest) for part in model.parts)
+    return 8 * DOUBLE * logits + sum(float64_allowance(part, longest=longest) for part in model.parts)
+
+
+@float64_allowance.register
+@torch.no_grad()
+def _of_bag(model: LinearBag | GramBag, *, longest: int) -> float:
+    features = _most_features(model, longest) + 128
+    return TIMES_IN_BOUNDS * gamma(features, DOUBLE) * largest_logit(model, longest=longest)
+
+
+@float64_allowance.register
+@torch.no_grad()
+def _of_network(model: TextCNN | BiLSTM, *, longest: int) -> float:
     share = FLOAT64_SHARE * (1 + largest_margin(model))
     if isinstance(model, BiLSTM):
         return share + 4 * gamma(longest + 2 * model.config.hidden + 8, DOUBLE) * largest_logit(model, longest=longest)

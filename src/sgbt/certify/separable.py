@@ -22,15 +22,21 @@ class SeparableBound:
     Every bound of every tier is one of these, and what is not finite proves nothing: a NaN or infinity, as a chain of
     intervals leaves where it overflows, is minus infinity from here on, before anything is sorted or selected. A swap
     of such a gain may cost everything, and a text of such a constant has no bound.
+
+    Where words that are replaced together do not add up, `within` [texts, rivals, numbers] may say more: its number n
+    is a lower bound of the margin with at most n words replaced.
     """
 
     question: Question
     constant: Tensor
     gains: Tensor
+    within: Tensor | None = None
 
     def __post_init__(self) -> None:
-        for name in ("constant", "gains"):
+        for name in ("constant", "gains", "within"):
             given = getattr(self, name)
+            if given is None:
+                continue
             object.__setattr__(self, name, given.nan_to_num(nan=-torch.inf, posinf=-torch.inf, neginf=-torch.inf))
 
     @staticmethod
@@ -40,7 +46,10 @@ class SeparableBound:
 
     def __add__(self, other: SeparableBound) -> SeparableBound:
         """The bound of a sum of margins, as of two channels: they read the same words, so gains add first."""
-        return SeparableBound(self.question, self.constant + other.constant, self.gains + other.gains)
+        within, size = None, max(0 if each.within is None else each.within.shape[2] for each in (self, other))
+        if size:
+            within = self.levels[..., :size] + other.levels[..., :size]
+        return SeparableBound(self.question, self.constant + other.constant, self.gains + other.gains, within)
 
     @cached_property
     def drops(self) -> Tensor:
@@ -52,21 +61,34 @@ class SeparableBound:
         worst = worst.scatter_reduce(0, spot, self.gains, "amin", include_self=True)
         return worst.view(texts, words, rivals).transpose(1, 2)
 
+    @cached_property
+    def levels(self) -> Tensor:
+        """Lower bounds of the margins with at most 0, 1, ... words replaced, [texts, rivals, 1 + words].
+
+        Replacing n words lowers the bound by at most the sum of its n worst drops.
+        """
+        start = self.constant.unsqueeze(2)
+        levels = torch.cat([start, start + self.drops.sort(dim=2).values.cumsum(dim=2)], dim=2)
+        if self.within is not None:
+            size = min(self.within.shape[2], levels.shape[2])
+            levels[..., :size] = torch.maximum(levels[..., :size], self.within[..., :size])
+        return levels
+
     def lowest(self) -> Tensor:
         """The least margin that the bound allows, [texts, rivals], within the question's budget of replaced words."""
         budget = self.question.budget
         if budget is None or budget >= self.drops.shape[2]:
             return self.constant + self.drops.sum(dim=2)
-        return self.constant + self.drops.topk(budget, dim=2, largest=False).values.sum(dim=2)
+        least = self.constant + self.drops.topk(budget, dim=2, largest=False).values.sum(dim=2)
+        return least if self.within is None else torch.maximum(least, self.levels[..., budget])
 
     def radius(self, slack: Tensor) -> Tensor:
         """The most words, at least 0, that may be replaced while all margins stay above `slack` [texts]; -1 if none.
 
-        Replacing n words lowers the bound by at most the sum of its n worst drops. A text that holds however many
-        are replaced has its number of replaceable words as radius. A bound made for a budget says nothing beyond it.
+        A text that holds however many are replaced has its number of replaceable words as radius. A bound made for a
+        budget says nothing beyond it.
         """
-        worst = self.drops.sort(dim=2).values.cumsum(dim=2)
-        levels = torch.cat([self.constant.unsqueeze(2), self.constant.unsqueeze(2) + worst], dim=2)
+        levels = self.levels
         holds = (levels > slack.view(-1, 1, 1)).all(dim=1).long()
         largest = holds.cumprod(dim=1).sum(dim=1) - 1
         radius = torch.minimum(largest, self.question.replaceable)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from sgbt.by_class import ByClass
 from sgbt.certify.certificate import Certificate, Verdict
-from sgbt.certify.tiers import TIERS
+from sgbt.certify.one_question import require_one_question, require_proofs
+from sgbt.registry import TIERS
 from sgbt.shares import Share
 
 
@@ -42,7 +43,9 @@ class Summary:
 
     @staticmethod
     def of(certificates: Sequence[Certificate]) -> Summary:
-        """Count the verdicts and gather the times."""
+        """Count the verdicts and gather the times; studies and rows of several budgets are refused."""
+        require_proofs(certificates, "a summary")
+        require_one_question(certificates, "a summary")
         total = len(certificates)
         verdicts = Counter(row.verdict for row in certificates)
         correct, proven = total - verdicts[Verdict.MISCLASSIFIED], verdicts[Verdict.CERTIFIED]
@@ -68,6 +71,7 @@ class Summary:
 def by_class(certificates: Sequence[Certificate], names: Sequence[str], *, labelled: bool = True) -> ByClass:
     """What the model answers for each class, and how many of its texts are certified; not `labelled` are certificates
     that defend the model's own answers."""
+    require_proofs(certificates, "figures by class")
     return ByClass.of(
         names,
         [(row.label, row.predicted) for row in certificates],

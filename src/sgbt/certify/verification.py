@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
-from sgbt.certify.attacked import AttackedShares, check_attacks
-from sgbt.certify.certificate import Certificate
+from sgbt.attacks.result import AttackResult
+from sgbt.certify.attacked import AttackedShares, RowsApart, check_attacks
+from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.certifying import certify
-from sgbt.certify.comparison import Sample, compared, forged, sampled
+from sgbt.certify.comparison import Comparison, Sample, compared, drawn_seed, forged, sampled
 from sgbt.certify.corpus import hash_of_text
 from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.data import Split
@@ -27,19 +29,26 @@ class Verified:
     """What was checked, and found true.
 
     Of all `rows`, identity, table, text and, where labels are known, label were compared; `reproven` of them were
-    proven again. `weaker` of those claim less than can be proven. `weights_alone` rows are of earlier versions, and
-    name the weights of their model alone; `earlier` of those proven again state a smaller slack, or a larger bound of
-    an undecided text, than this version proves, and keep their verdict. `attack_rows` were asked of the model again.
+    proven again, drawn by `seed` where that is not all. `weaker` of those claim less than can be proven.
+    `weights_alone` rows are of earlier versions, and name the weights of their model alone; `earlier` of those proven
+    again state a smaller slack, another tier, or a larger bound of an undecided text, than this version proves, and
+    keep their verdict. `studies` are rows with a scale below one: they are true of vectors, and prove nothing about
+    texts. `vacuous` rows say that nothing may be replaced. `attack_rows` were replayed;
+    `attacked` counts those of the same threat as the certificates, and `apart` names the others.
     """
 
     rows: int
+    studies: int
+    vacuous: int
     reproven: int
+    seed: int | None
     weaker: int
     earlier: int
     weights_alone: int
     labels: bool
     attack_rows: int
     attacked: tuple[AttackedShares, ...]
+    apart: tuple[RowsApart, ...] = ()
 
 
 def verify(
@@ -49,9 +58,9 @@ def verify(
     table: SubstitutionTable | None = None,
     *,
     labels: Sequence[int] | Mapping[int, int] | None = None,
-    attacks: Sequence[Any] = (),
+    attacks: Sequence[AttackResult] = (),
     sample: Sample = None,
-    seed: int = 0,
+    seed: int | None = None,
     where: str = "the certificates",
     listener: Callable[[int, int], None] | None = None,
     threads: int | None = None,
@@ -60,10 +69,13 @@ def verify(
 
     `texts` are numbered as the rows' `index`; `labels`, which a split has, are compared with those of the rows. Cheap
     checks are made of every row: identity of the model, hash of the table, hash of the text, label. With a `sample`, a
-    number or a share of the rows, drawn by `seed`, is proven again; otherwise all are, each with its own tiers, budget
-    and scale. Rows of `attacks` are asked of the model again, and compared with the certificates of the same texts:
-    none breaks a certified one, and certified <= robust <= clean.
+    number or a share of the rows is proven again; otherwise all are, each with its own tiers, budget and scale. The
+    sample is drawn by `seed`, by default one that nobody can foresee. Rows of `attacks` are replayed
+    (`check_attacks`), and compared with the certificates of the same texts: none breaks a certified one, and
+    certified <= robust <= clean.
     """
+    if not certificates:
+        raise CertificateError(wanted="at least one certificate", got="none", where=where, remedy="certify first")
     prepared = prepared_of(classifier, table)
     known = _numbered(texts.texts if isinstance(texts, Split) else texts)
     if labels is None and isinstance(texts, Split):
@@ -71,39 +83,56 @@ def verify(
     numbered_labels = None if labels is None else _numbered(labels)
     own = identity_of(prepared.classifier)
     names = [_check_row(row, own, prepared.table.hash, known, numbered_labels, where) for row in certificates]
-    chosen = sampled(certificates, sample, seed)
-    weaker = earlier = done = 0
+    if sample is not None and seed is None:
+        seed = drawn_seed()
+    chosen = sampled(certificates, sample, seed or 0)
+    found: list[Comparison] = []
     for rows in _together(chosen):
-        given = [known[row.index] for row in rows]
-        first = rows[0]
-        fresh = certify(
-            prepared,
-            given,
-            labels=[row.label for row in rows],
-            tiers=first.tiers,
-            max_substitutions=first.max_substitutions,
-            scale=first.scale,
-            threads=threads,
-        )
-        for row, proof in zip(rows, fresh, strict=True):
-            found = compared(row, proof)
-            if found.fault:
-                raise forged(row.index, found.fault, where)
-            weaker, earlier = weaker + found.weaker, earlier + found.earlier
-        done += len(rows)
+        found += _proven_again(prepared, rows, known, threads, where)
         if listener:
-            listener(done, len(chosen))
-    shares = check_attacks(prepared, certificates, attacks, known)
+            listener(len(found), len(chosen))
+    beside = check_attacks(prepared, certificates, attacks, known, numbered_labels)
     return Verified(
         rows=len(certificates),
+        studies=sum(row.study for row in certificates),
+        vacuous=sum(row.verdict is Verdict.VACUOUS for row in certificates),
         reproven=len(chosen),
-        weaker=weaker,
-        earlier=earlier,
+        seed=None if sample is None else seed,
+        weaker=sum(each.weaker for each in found),
+        earlier=sum(each.earlier for each in found),
         weights_alone=sum(name is Naming.WEIGHTS for name in names),
         labels=labels is not None,
         attack_rows=len(attacks),
-        attacked=shares,
+        attacked=beside.shares,
+        apart=beside.apart,
     )
+
+
+def _proven_again(
+    prepared: Prepared, rows: Sequence[Certificate], texts: Mapping[int, str], threads: int | None, where: str
+) -> list[Comparison]:
+    """Rows of the same settings beside fresh proofs of their texts; the first that claims too much is an error."""
+
+    def proven(some: Sequence[Certificate], tiers: Sequence[str]) -> list[Certificate]:
+        return certify(
+            prepared,
+            [texts[row.index] for row in some],
+            labels=[row.label for row in some],
+            tiers=tiers,
+            max_substitutions=rows[0].max_substitutions,
+            scale=rows[0].scale,
+            threads=threads,
+        )
+
+    def by_tier(row: Certificate, tier: str) -> Certificate:
+        return proven([row], (tier,))[0]
+
+    found = []
+    for row, proof in zip(rows, proven(rows, rows[0].tiers), strict=True):
+        found.append(compared(row, proof, partial(by_tier, row)))
+        if found[-1].fault:
+            raise forged(row.index, found[-1].fault, where)
+    return found
 
 
 def _check_row(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -150,8 +152,17 @@ class WordTables:
         return entries * outputs * model.embedding.weight.element_size() <= self._limit
 
 
-def _entering(model: TextCNN | BiLSTM) -> list[Tensor]:
+@singledispatch
+def _entering(model: Any) -> list[Tensor]:
     """The weights by which words enter."""
-    if isinstance(model, TextCNN):
-        return [layer.get_parameter("weight") for layer in model.convolutions]
+    raise TypeError(type(model).__name__)
+
+
+@_entering.register
+def _into_cnn(model: TextCNN) -> list[Tensor]:
+    return [layer.get_parameter("weight") for layer in model.convolutions]
+
+
+@_entering.register
+def _into_bilstm(model: BiLSTM) -> list[Tensor]:
     return [lstm.get_parameter("weight_ih_l0") for lstm in (model.forwards, model.backwards)]

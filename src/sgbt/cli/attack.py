@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sgbt.cli import names
 from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
 from sgbt.errors import AttackError
+from sgbt.registry import ATTACKS
 
 if TYPE_CHECKING:
     from sgbt.attacks import AttackResult
@@ -23,7 +23,7 @@ PUBLISHED = "published"
 def attack_(
     run: Annotated[Path, typer.Argument(help="Folder of a trained model.")],
     method: Annotated[
-        str, typer.Option(help=f"One or more of {', '.join(names.METHODS)} (ga is genetic), separated by commas.")
+        str, typer.Option(help=f"One or more of {', '.join(ATTACKS)} (ga is genetic), separated by commas.")
     ] = "pwws,ga,pso",
     data: opt.DataOfRun = "",
     split: Annotated[str, typer.Option(help="train, dev or test; all takes every row of a file.")] = "test",
@@ -57,7 +57,7 @@ def attack_(
     """Attack a trained model; progress is shown, every text is a row, and an interrupted run goes on where it stood."""
     import torch
 
-    from sgbt.attacks import METHODS, attack, method_named, write_textattack_csv
+    from sgbt.attacks import attack, method_named, write_textattack_csv
     from sgbt.attacks.methods import full_name
     from sgbt.cli.attack_parts import table_for, texts_of
     from sgbt.cli.attack_view import AttackView, show_examples, show_summary
@@ -71,7 +71,7 @@ def attack_(
         name: method_named(name, **changes) for name in chosen_names
     }  # refuses a wrong one before anything is loaded
     if not methods:
-        raise AttackError(wanted=f"one or more of {', '.join(METHODS)}", got="none", where="--method")
+        raise AttackError(wanted=f"one or more of {', '.join(ATTACKS)}", got="none", where="--method")
     if csv and csv.is_dir():
         raise AttackError(wanted="a file to write", got="a folder", where=str(csv), remedy="choose another --csv")
     classifier = load_classifier(run)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-import torch
+import numpy as np
 
 from sgbt.cli import options as opt
+from sgbt.cli.certify_parts import numbered_as
 from sgbt.data import Split, TextDataset
-from sgbt.errors import AttackError, DataError
+from sgbt.errors import AttackError
 from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier
 
@@ -17,22 +18,15 @@ RUN = "run"
 
 
 def texts_of(classifier: TextClassifier, dataset: TextDataset, split: str) -> Split:
-    """The texts to attack, of a dataset whose labels the model knows."""
-    if dataset.label_names != classifier.label_names:
-        raise DataError(
-            wanted=f"the labels that the model knows ({', '.join(classifier.label_names[:10])})",
-            got=", ".join(dataset.label_names[:10]),
-            where=dataset.name,
-            remedy="name the label column with --label, or attack a model of that data",
-        )
+    """The texts to attack, with labels numbered as the model numbers them."""
     splits = {part.name: part for part in dataset.splits}
     if split == "all":
-        parts = dataset.splits
-        whole = [example for part in parts for example in part]
-        return Split("all", tuple(example.text for example in whole), torch.tensor([e.label for e in whole]).numpy())
+        whole = [example for part in dataset.splits for example in part]
+        splits[split] = Split(split, tuple(each.text for each in whole), np.array([each.label for each in whole], int))
     if split not in splits:
         raise AttackError(wanted="one of train, dev, test, all", got=repr(split), where="--split")
-    return splits[split]
+    chosen = splits[split]
+    return Split(chosen.name, chosen.texts, numbered_as(classifier, dataset.label_names, chosen))
 
 
 def table_for(classifier: TextClassifier, name: str, vectors: str, data_home: Path | None) -> SubstitutionTable:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from sgbt.cli import names
 from sgbt.cli import options as opt
 from sgbt.cli.screen import Screen
 from sgbt.errors import EvaluationError
+from sgbt.registry import shipped_grids
 
 console = Screen()
 FAILED = 1
@@ -18,7 +18,7 @@ EXECUTORS = ("local", "ray")
 
 
 def bench_(
-    grid: Annotated[str, typer.Argument(help=f"One of {', '.join(names.GRIDS)}, or a TOML file of your own.")],
+    grid: Annotated[str, typer.Argument(help=f"One of {', '.join(shipped_grids())}, or a TOML file of your own.")],
     out: Annotated[Path, typer.Option(help="Folder for the results; the same command goes on where it stood.")],
     only: Annotated[
         str | None, typer.Option(help="Only the cells with such names, as dataset/model/method/seed: imdb/cnn/*.")
@@ -45,7 +45,7 @@ def bench_(
     from sgbt.cli.bench_view import BenchView
     from sgbt.evaluate import bench, load_grid
     from sgbt.evaluate.estimate import estimate
-    from sgbt.evaluate.local import cores
+    from sgbt.machine import cores
 
     if executor not in EXECUTORS:
         raise EvaluationError(wanted=f"one of {', '.join(EXECUTORS)}", got=repr(executor), where="--executor")

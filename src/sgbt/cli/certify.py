@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from sgbt.cli import names
 from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
+from sgbt.registry import TIERS
 
 console = Screen()
 ORACLE_LIMIT = 20_000
@@ -18,7 +18,7 @@ ORACLE_LIMIT = 20_000
 Run = Annotated[Path, typer.Argument(help="Folder of a trained model; see sgbt train.")]
 Tiers = Annotated[
     str,
-    typer.Option(help=f"Tiers to try, separated by commas, of {', '.join(names.TIERS)}; all, or those not too dear."),
+    typer.Option(help=f"Tiers to try, separated by commas, of {', '.join(TIERS)}; all, or those not too dear."),
 ]
 Budget = Annotated[
     int | None, typer.Option(max=opt.LARGEST, help="At most this many words replaced at once; otherwise any number.")

@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from sgbt.certify import DEFAULT_TIERS, TIERS, Certificate, certify
+from sgbt.certify import DEFAULT_TIERS, Certificate, certify
 from sgbt.certify.robust import Robust
 from sgbt.certify.summary import Summary
 from sgbt.cli import options as opt
@@ -18,6 +18,7 @@ from sgbt.data import Split
 from sgbt.errors import CertificateError, DataError
 from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier
+from sgbt.registry import TIERS
 from sgbt.shares import Share
 
 
@@ -39,7 +40,7 @@ def tiers_of(names: str) -> tuple[str, ...]:
     """The tiers that the command line names."""
     if names == "default":
         return DEFAULT_TIERS
-    return TIERS if names == "all" else tuple(name.strip() for name in names.split(","))
+    return tuple(TIERS) if names == "all" else tuple(name.strip() for name in names.split(","))
 
 
 def numbered_as(classifier: TextClassifier, names: tuple[str, ...], split: Split) -> np.ndarray:
@@ -50,10 +51,11 @@ def numbered_as(classifier: TextClassifier, names: tuple[str, ...], split: Split
             wanted=f"the model's labels {', '.join(classifier.label_names)}",
             got=repr(unknown[0]),
             where="the data",
-            remedy="certify on data with the labels that the model was trained on",
+            remedy="name the label column with --label, or take data with the labels that the model was trained on",
         )
     places = np.array([classifier.label_names.index(name) for name in names], dtype=np.int64)
-    return places[split.labels]
+    labels: np.ndarray = places[split.labels]
+    return labels
 
 
 def split_named(splits: tuple[Split, ...], name: str) -> Split:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -105,6 +107,40 @@ def describe(
     describe_vectors(dataset, chosen, console)
     if table is not None:
         describe_substitutions(dataset, table, console)
+
+
+@app.command("reach")
+def reach(
+    data: opt.Data,
+    substitutions: Annotated[
+        list[str],
+        typer.Option(help="A table by name, with options and unions as everywhere; may be given several times."),
+    ],
+    text: opt.TextColumn = None,
+    label: opt.LabelColumn = None,
+    vectors: opt.Vectors = "glove",
+    out: Annotated[Path | None, typer.Option(help="A file for the rows, one JSON line for each table.")] = None,
+    drop_empty: opt.DropEmpty = False,
+    encoding: opt.Encoding = "utf-8",
+    data_home: DataHome = None,
+) -> None:
+    """Show what substitution tables reach in a dataset's test texts: words, running words, and texts."""
+    from sgbt.cli.describing import reach_of, show_reach
+    from sgbt.files import atomic_write
+
+    dataset = opt.dataset_of(
+        data, text=text, label=label, data_home=data_home, drop_empty=drop_empty, encoding=encoding
+    )
+    chosen = opt.vectors_of(vectors, data_home=data_home)
+    rows = []
+    for name in substitutions:
+        table = opt.table_of(name, chosen, data_home=data_home)
+        if table is not None:
+            rows.append(reach_of(dataset, table, name=name, vectors=chosen))
+            show_reach(rows[-1], console)
+    if out is not None:
+        with atomic_write(out) as stream:
+            stream.write("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows).encode())
 
 
 def _size(located: Located) -> str:

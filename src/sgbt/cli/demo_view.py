@@ -6,7 +6,7 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -31,7 +31,7 @@ def show(results: Sequence[Measured], data: Data, out: Path, page: Path, texts: 
     """Everything, in the order in which a newcomer wants it."""
     normal, firm = results
     console.print()
-    console.print(_figures(results))
+    console.print(figures(map(_shares, results)))
     console.print(
         f"Of {len(data.dataset.test)} test reviews that neither model saw. Robust: right, and broken by no attack. "
         "Certified: right, and proven that no combination of substitutes changes it. In brackets: 95 % intervals.",
@@ -83,13 +83,18 @@ def program() -> str:
     return os.path.relpath(called) if called.name == "sgbt" else f"{sys.executable} -m sgbt"
 
 
-def _figures(results: Sequence[Measured]) -> Table:
+def figures(results: Iterable[tuple[str, Share, Share, Share]]) -> Table:
+    """Name, clean, robust and certified accuracy of every model, as a table."""
     table = Table("training", "clean accuracy", "robust accuracy", "certified accuracy")
-    for each in results:
-        right = Share(sum(proof.predicted == proof.label for proof in each.proofs), len(each.proofs))
-        proven = Share(sum(proof.certified for proof in each.proofs), len(each.proofs))
-        table.add_row(each.name, *(_shown(share) for share in (right, robust(each), proven)))
+    for name, *shares in results:
+        table.add_row(name, *map(_shown, shares))
     return table
+
+
+def _shares(each: Measured) -> tuple[str, Share, Share, Share]:
+    right = Share(sum(proof.predicted == proof.label for proof in each.proofs), len(each.proofs))
+    proven = Share(sum(proof.certified for proof in each.proofs), len(each.proofs))
+    return each.name, right, robust(each), proven
 
 
 def _shown(share: Share) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -10,6 +13,7 @@ from rich.text import Text
 from sgbt.data import TextDataset, Tokenizer
 from sgbt.embeddings import EmbeddingTable
 from sgbt.lexicon import SubstitutionTable, combinations
+from sgbt.shares import Share
 
 EXAMPLE_WORDS = 60
 
@@ -45,6 +49,37 @@ def describe_substitutions(dataset: TextDataset, table: SubstitutionTable, conso
     if len(dataset.test):
         shortest = min(range(len(texts)), key=lambda row: abs(len(texts[row]) - EXAMPLE_WORDS))
         show_text(dataset.test.texts[shortest], table, console)
+
+
+def reach_of(dataset: TextDataset, table: SubstitutionTable, *, name: str, vectors: EmbeddingTable) -> dict[str, Any]:
+    """What a table reaches in all test texts, as a row: words with substitutes, running words, and texts."""
+    tokens = dataset.test.tokenised()
+    about, found = table.describe(), table.describe_texts(tokens.words(row) for row in range(len(tokens)))
+    return {
+        "dataset": dataset.name,
+        "data_hash": dataset.hash,
+        "substitutions": {"name": name, "table": table.name, "hash": table.hash},
+        "vectors": vectors.name,
+        "words_with_substitutes": about.words,
+        "pairs": about.pairs,
+        "words_with_vectors": len(vectors),
+        "test_texts": found.texts,
+        "test_texts_reached": found.texts_reached,
+        "running_words": found.words,
+        "running_words_reached": found.replaceable,
+        "log10_combinations": found.log10_combinations,
+    }
+
+
+def show_reach(row: Mapping[str, Any], console: Console) -> None:
+    """A row of `reach_of` for a person."""
+    words, texts = (Share(row[f"{what}_reached"], row[what]) for what in ("running_words", "test_texts"))
+    console.print(
+        f"{row['substitutions']['name']}: {row['words_with_substitutes']:,} words have substitutes; in test "
+        f"{words.count:,} of {words.total:,} running words ({words.value:.1%}) can be replaced, and a word or more in "
+        f"{texts.count:,} of {texts.total:,} texts ({texts.value:.1%})",
+        soft_wrap=True,
+    )
 
 
 def show_text(text: str, table: SubstitutionTable, console: Console) -> None:

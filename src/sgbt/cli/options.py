@@ -65,7 +65,7 @@ Substitutions = Annotated[
     str,
     typer.Option(
         help="Who may replace whom: counter_fitted, counter_fit, neighbours, wordnet, wordnet_hypernyms, sememes, none "
-        "or a JSON file; "
+        "or a JSON file; options follow a colon (neighbours:nearest=4,distance=0.3), and + joins names to a union; "
         "auto is counter_fitted, or counter_fit where that cannot be had."
     ),
 ]

@@ -11,7 +11,7 @@ from sgbt.cli import options as opt
 from sgbt.cli.certify import Table_
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
-from sgbt.cli.verify import SampleOption
+from sgbt.cli.verify import SampleOption, SeedOption
 
 console = Screen()
 
@@ -22,6 +22,7 @@ def publish_(
     certificates: Annotated[Path | None, typer.Option(help="Rows that sgbt certify --out wrote, for the card.")] = None,
     attacks: Annotated[Path | None, typer.Option(help="Rows that sgbt attack --out wrote, for the card.")] = None,
     sample: SampleOption = "100",
+    seed: SeedOption = None,
     data: opt.DataOfRun = "",
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,
@@ -42,23 +43,29 @@ def publish_(
 ) -> None:
     """Write a model as the Hugging Face hub has them: weights, words, and a card with its figures.
 
-    Figures are not believed: certificates are checked, and a sample of them is proven again, before anything is
-    written.
+    Figures are not believed: rows are checked, a sample of the certificates is proven again, and a sample of the
+    texts that attacks left unbroken is attacked again, before anything is written.
     """
     from sgbt.bridges import export, push
+    from sgbt.certify.comparison import drawn_seed
     from sgbt.cli import verify_parts as parts
     from sgbt.cli.certify_parts import table_for
     from sgbt.models import load_classifier
 
-    about: dict[str, Any] = {"language": language, "licence": licence, "attacks": attacks}
+    about: dict[str, Any] = {"language": language, "licence": licence}
+    files = {"certificates": certificates, "attacks": attacks}
     chosen = parts.sample_of(sample)
-    if certificates:
+    seed = drawn_seed() if seed is None else seed
+    if certificates or attacks:
         classifier = load_classifier(run)
         reading = Reading(data, text, label, drop_empty=drop_empty, encoding=encoding)
         known = parts.texts_of(texts, reading, run, classifier, split, data_home=data_home)
-        about |= {"certificates": certificates, "texts": known.texts, "labels": known.labels, "sample": chosen}
+        about |= {"texts": known.texts, "labels": known.labels, "sample": chosen, "seed": seed}
         about |= {"table": table_for(classifier, substitutions, vectors=vectors, data_home=data_home)}
-    export(run, out, **about)
+    export(run, out, **files, **about)
+    for what, file in {"certificates proven again": certificates, "unbroken texts attacked again": attacks}.items():
+        if file and chosen is not None:
+            console.print(f"{what}: a sample of {sample}, drawn by seed {seed}", soft_wrap=True)
     console.print(f"published in {out}; its card is {out / 'README.md'}", soft_wrap=True)
     if push_to:
         console.print(push(out, push_to), soft_wrap=True)

@@ -8,31 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgbt.cli import names
 from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
 from sgbt.errors import TrainingError
+from sgbt.registry import DEVICES, MODELS, OBJECTIVES
 
 if TYPE_CHECKING:
-    from sgbt.models import Bag, BiLSTM, TextCNN
-
-FIRST = {
-    "code_channel": "first a GramBag is fitted; then the network learns beside it",
-    "bag_channel": "first a LinearBag is fitted; then the network learns beside it",
-    "apart": "it learns apart from what stands beside it, and their logits are added",
-    "weighed": "by the weight that serves dev best",
-    "from_bag": "first a LinearBag of words alone is fitted; then the network begins as that",
-}
-"""What is told of options of the objective that have to do with a linear model fitted before the network."""
+    pass
 
 
 def train_(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for the run; the same command resumes it.")],
     data: opt.DataUnlessPreset = "",
-    model: Annotated[str, typer.Option(help=f"One of {', '.join(names.MODELS)}.")] = "cnn",
-    objective: Annotated[str, typer.Option(help=f"One of {', '.join(names.OBJECTIVES)}.")] = "sgbt",
+    model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "cnn",
+    objective: Annotated[str, typer.Option(help=f"One of {', '.join(OBJECTIVES)}.")] = "sgbt",
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,
     epochs: Annotated[int | None, typer.Option(min=1, max=opt.MOST_EPOCHS, help="At most this many epochs.")] = None,
@@ -51,7 +42,7 @@ def train_(
     test: Annotated[bool, typer.Option("--test", help="At the end, measure accuracy on the test split, once.")] = False,
     threads: opt.Threads = None,
     device: Annotated[
-        str, typer.Option(help=f"One of {', '.join(names.DEVICES)}; auto is a GPU where there is one.")
+        str, typer.Option(help=f"One of {', '.join(DEVICES)}; auto is a GPU where there is one.")
     ] = "auto",
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Write scalars for TensorBoard into the run's folder as well.")
@@ -68,11 +59,11 @@ def train_(
     from sgbt.cli import train_parts as parts
     from sgbt.cli.class_view import show_classes
     from sgbt.cli.training_view import TrainingView
-    from sgbt.models import MODELS, Bag, LinearBag
     from sgbt.training import preset_for, preset_named, train
     from sgbt.training.config import chosen, read_toml, with_options
     from sgbt.training.listener import Listeners
     from sgbt.training.parallel import device_named, speaks
+    from sgbt.training.recipes import recipe_of
     from sgbt.training.tensorboard import TensorBoardListener
 
     console = Screen(quiet=not speaks())
@@ -102,20 +93,14 @@ def train_(
     given = parts.model_options(model, tables)
     start = parts.start_of(model, tables)
     table = opt.table_of(substitutions, read_vectors, data_home=data_home)
-    network: TextCNN | BiLSTM | Bag
-    if given.get("from_vectors"):
-        network = LinearBag(classes=dataset.classes, vectors=read_vectors(), **given)
-    elif issubclass(kind, Bag):  # it needs no vectors
-        network = kind(classes=dataset.classes, **given)
-    else:
-        network = kind(start.of(read_vectors(), table), classes=dataset.classes, **given)
+    options = kind.Options(classes=dataset.classes, **given)
+    network = kind.untrained(options, lambda: start.of(read_vectors(), table))
     console.print(
         f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by", soft_wrap=True
     )
     console.print(f"{model} with objective {aim}", soft_wrap=True)
-    for option, told in FIRST.items():
-        if getattr(aim, option, False):
-            console.print(told, soft_wrap=True)
+    if first := recipe_of(aim).description:
+        console.print(first, soft_wrap=True)
     with TrainingView(console) as view:
         run = train(
             network,

@@ -20,8 +20,9 @@ from sgbt.evaluate.grid import TEST
 from sgbt.evaluate.rebuild import Published
 from sgbt.files import atomic_write
 from sgbt.lexicon import EmbeddingStart
-from sgbt.models import MODELS, Bag, TextClassifier
-from sgbt.training import OBJECTIVES, Objective, Run, TrainingConfig
+from sgbt.models import Bag, TextClassifier
+from sgbt.registry import MODELS, OBJECTIVES
+from sgbt.training import Objective, Run, TrainingConfig
 from sgbt.training.config import chosen, with_options
 
 
@@ -32,9 +33,9 @@ def objective_of(name: str, table: dict[str, Any], **given: float | None) -> Obj
     for option, value in given.items():
         if value is not None and option not in known:
             raise TrainingError(wanted=f"an objective with {option}", got=name, remedy="use gbm, sgbt or certified")
-    return with_options(
-        kind(), table | {key: value for key, value in given.items() if value is not None}, "the table objective"
-    )
+    options = table | {key: value for key, value in given.items() if value is not None}
+    objective: Objective = with_options(kind(), options, "the table objective")
+    return objective
 
 
 def model_options(model: str, tables: dict[str, dict[str, Any]]) -> dict[str, Any]:

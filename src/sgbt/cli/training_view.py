@@ -20,6 +20,7 @@ class TrainingView:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._bars = Progress(*columns, TextColumn("{task.fields[told]}"), console=console, transient=True)
         self._task = self._bars.add_task("training", total=1, told="", visible=False)
+        self._prepared = time.monotonic()
 
     def __enter__(self) -> TrainingView:
         if self._console.is_terminal:
@@ -35,6 +36,15 @@ class TrainingView:
     def epoch(self, number: int, of: int, steps: int) -> None:
         """An epoch begins."""
         self.begin(f"epoch {number + 1} of at most {of}", steps)
+
+    def preparing(self, title: str, done: int, of: int) -> None:
+        """So many texts were prepared before the first epoch."""
+        now = time.monotonic()
+        if self._console.is_terminal:
+            self._bars.update(self._task, total=of, completed=done, description=title, told="", visible=True)
+        elif now - self._prepared > QUIET_SECONDS:
+            self._console.print(f"{title}: {done:,} of {of:,} texts", soft_wrap=True)
+            self._prepared = now
 
     def beforehand(self) -> Beforehand:
         """A linear model that is fitted first is shown as such."""
@@ -98,3 +108,7 @@ class Beforehand:
     def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
         """An epoch ended with these scores on dev."""
         self.view.scores(number, scores, best)
+
+    def preparing(self, title: str, done: int, of: int) -> None:
+        """So many texts were prepared before the first epoch."""
+        self.view.preparing(f"before the network, {title}", done, of)

@@ -40,6 +40,11 @@ VERBS = {
         "Train a classifier on a dataset or on a file of yours.",
         "sgbt train reviews.csv --text body --label stars --out runs/a",
     ),
+    "predict": Verb(
+        "sgbt.cli.predict:predict_",
+        "Label the texts of a file, with a certificate for each if asked.",
+        "sgbt predict runs/a new.csv --certify --out labelled.csv",
+    ),
     "certify": Verb(
         "sgbt.cli.certify:certify_",
         "Prove for each text that no substitution changes its label.",

@@ -20,6 +20,9 @@ LIE = 1
 SampleOption = Annotated[
     str, typer.Option(help="How many rows are proven again: all, a number such as 100, or a share such as 0.1 or 10%.")
 ]
+SeedOption = Annotated[
+    int | None, typer.Option(min=0, help="Seed of the sample, to draw the same again; otherwise nobody can foresee it.")
+]
 
 
 def verify_(
@@ -29,7 +32,7 @@ def verify_(
         list[Path] | None, typer.Option(help="Rows that sgbt attack --out wrote, on the same texts; may be repeated.")
     ] = None,
     sample: SampleOption = "all",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 0,
+    seed: SeedOption = None,
     data: opt.DataOfRun = "",
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,

@@ -71,7 +71,7 @@ def with_progress(
     table: SubstitutionTable,
     attacks: Sequence[AttackResult],
     sample: Sample,
-    seed: int,
+    seed: int | None,
     where: str,
 ) -> Verified:
     """`verify` with a bar."""
@@ -95,20 +95,29 @@ def show(found: Verified, console: Console) -> None:
     """What was checked, line by line."""
     what = "model, table, text, label" if found.labels else "model, table, text (labels are not known)"
     console.print(f"{what}: as the rows say, {found.rows:,} of {found.rows:,} rows", soft_wrap=True)
-    console.print(f"proven again: {found.reproven:,} of {found.rows:,} rows, none claims too much", soft_wrap=True)
+    drawn = "" if found.seed is None else f", drawn by seed {found.seed}"
+    console.print(
+        f"proven again: {found.reproven:,} of {found.rows:,} rows{drawn}; none claims too much", soft_wrap=True
+    )
     notes = {
+        "rows have a scale below 1: studies, which prove nothing about texts": found.studies,
+        "rows say that nothing may be replaced, and are not certified": found.vacuous,
         "rows claim less than can be proven": found.weaker,
         "rows are of earlier versions, whose name of the model covers its weights alone": found.weights_alone,
-        "of these state a smaller slack or a larger bound of an undecided text than is proven now": found.earlier,
+        "of these state a smaller slack, another tier or a larger bound than is proven now": found.earlier,
     }
     for note, count in notes.items():
         if count:
             console.print(f"note: {count:,} {note}", soft_wrap=True)
     if found.attack_rows:
-        console.print(f"attack rows asked again: {found.attack_rows:,}, none contradicts", soft_wrap=True)
+        console.print(f"attack rows replayed: {found.attack_rows:,}, none contradicts", soft_wrap=True)
     for each in found.attacked:
         shares = f"certified {_shown(each.certified)} <= robust {_shown(each.robust)} <= clean {_shown(each.clean)}"
-        console.print(f"{each.method}: {shares} of {each.clean.total:,} texts", soft_wrap=True)
+        few = each.clean.total < each.certificates
+        of = f", of {each.certificates:,} with certificates" if few else ""
+        console.print(f"{each.method}: {shares} of {each.clean.total:,} texts{of}", soft_wrap=True)
+    for apart in found.apart:
+        console.print(f"{apart.method}: {apart.rows:,} rows not compared: {apart.reason}", soft_wrap=True)
 
 
 def _shown(share: Share) -> str:

@@ -62,6 +62,12 @@ class Split:
         rows = np.asarray(rows, dtype=np.int64)
         return Split(self.name, tuple(self.texts[row] for row in rows), self.labels[rows])
 
+    def last_words(self, count: int) -> Split:
+        """The same texts, each from the last but `count` of its words on; a text of fewer words as it is."""
+        if count < 1:
+            raise DataError(wanted="at least 1 word", got=str(count), where="last_words")
+        return Split(self.name, tuple(_ending(text, count) for text in self.texts), self.labels)
+
     def tokenised(self, tokenizer: Tokenizer | None = None) -> TokenisedTexts:
         """The words of every text, from the cache when these texts were tokenised before."""
         return tokenise(self.texts, tokenizer)
@@ -70,6 +76,11 @@ class Split:
     def hash(self) -> str:
         """The SHA-256 of texts and labels in their order."""
         return _hash_of(piece for example in self for piece in (str(example.label), example.text))
+
+
+def _ending(text: str, count: int) -> str:
+    starts = Tokenizer().tokenize(text).starts
+    return text if len(starts) <= count else text[starts[-count] :]
 
 
 @dataclass(frozen=True, slots=True)

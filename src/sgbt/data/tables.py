@@ -65,7 +65,7 @@ def shown(names: Collection[str], *, form: Callable[[str], str] = repr) -> str:
 
 def read_table(path: Path, *, encoding: str = "utf-8-sig", names: Sequence[str] | None = None) -> Table:
     """The rows of a CSV, TSV, JSONL or Parquet file, gzipped or not; `names` for a CSV file without a header."""
-    _refuse_nothing(path)
+    refuse_file_that_is_not_one(path)
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     suffix = suffixes[-1] if suffixes else ""
     if suffix == ".parquet":
@@ -95,7 +95,8 @@ def _with_rows(reader: _Reader, text: str, source: str, names: Sequence[str] | N
     return table
 
 
-def _refuse_nothing(path: Path) -> None:
+def refuse_file_that_is_not_one(path: Path) -> None:
+    """Refuse a path where there is no file to read."""
     try:
         if path.is_file():
             return
@@ -126,12 +127,7 @@ def _decoded(path: Path, encoding: str) -> str:
     except UnicodeDecodeError as problem:
         seen = problem.object  # without the byte order mark, as `start` counts
         line = seen.count(b"\n", 0, problem.start) + 1
-        raise DataError(
-            wanted=f"text in {encoding.removesuffix('-sig')}",
-            got=f"the byte 0x{seen[problem.start]:02x}",
-            where=f"line {line} of {path}",
-            remedy="convert the file with iconv, or name its encoding (latin-1, cp1252, ...)",
-        ) from problem
+        raise wrong_encoding(encoding, seen[problem.start], f"line {line} of {path}") from problem
     except LookupError as problem:
         raise DataError(
             wanted="the name of an encoding", got=repr(encoding), remedy="try utf-8 or latin-1"
@@ -140,6 +136,16 @@ def _decoded(path: Path, encoding: str) -> str:
         raise DataError(
             wanted=f"text in {encoding}", got=str(problem), where=str(path), remedy="name another encoding"
         ) from problem
+
+
+def wrong_encoding(encoding: str, byte: int, where: str) -> DataError:
+    """The error of a byte that the encoding does not have."""
+    return DataError(
+        wanted=f"text in {encoding.removesuffix('-sig')}",
+        got=f"the byte 0x{byte:02x}",
+        where=where,
+        remedy="convert the file with iconv, or name its encoding (latin-1, cp1252, ...)",
+    )
 
 
 def _read_csv(source: str, text: str, names: Sequence[str] | None, delimiter: str = ",") -> Table:
@@ -163,7 +169,7 @@ def _read_csv(source: str, text: str, names: Sequence[str] | None, delimiter: st
         ) from problem
     header = list(names) if names else rows.pop(0)
     if not names:
-        _refuse_namesakes(header, f"line {lines.pop(0)} of {source}")
+        refuse_namesakes(header, f"line {lines.pop(0)} of {source}")
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(header):
             raise DataError(
@@ -176,7 +182,8 @@ def _read_csv(source: str, text: str, names: Sequence[str] | None, delimiter: st
     return Table(source, columns, lines)
 
 
-def _refuse_namesakes(header: list[str], where: str) -> None:
+def refuse_namesakes(header: list[str], where: str) -> None:
+    """Refuse a header that names two columns alike."""
     if len(header) > MOST_COLUMNS:
         raise DataError(wanted=f"at most {MOST_COLUMNS:,} columns", got=f"{len(header):,}", where=where)
     seen: set[str] = set()

@@ -90,7 +90,7 @@ def _consuming(matches_space: Callable[[Any], bool]) -> Callable[[Any], Iterator
 
 
 def _in_class(members: list[tuple[Any, Any]]) -> bool:
-    negated = members[0][0].name == "NEGATE"
+    negated = bool(members[0][0].name == "NEGATE")
     return any(_is_member(kind.name, value) for kind, value in members[negated:]) != negated
 
 

@@ -57,7 +57,7 @@ def _words_of(path: Path) -> list[str]:
         ) from problem
     for column in table.columns:
         if arrow.types.is_string(column.type) or arrow.types.is_large_string(column.type):
-            words = column.to_pylist()
+            words: list[str] = column.to_pylist()
             if any(word is None for word in words):
                 raise EmbeddingError(wanted="a word in every row", got="an empty cell", where=str(path))
             return words

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 import hashlib
 from functools import cache
-from pathlib import Path
 
-import sgbt
+from sgbt.version import PACKAGE
 
 READING = ("shares", "data", "embeddings", "lexicon", "bounds", "models", "evaluate/materials", "evaluate/toy")
 """What turns names into texts, words and models."""
@@ -29,7 +28,7 @@ def code_version(kind: str) -> str:
     training.
     """
     whole = hashlib.sha256()
-    root = Path(sgbt.__file__).parent
+    root = PACKAGE
     for part in PARTS[kind]:
         folder = root / part
         for path in sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]:

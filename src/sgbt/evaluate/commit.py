@@ -6,7 +6,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-import sgbt
+from sgbt.version import PACKAGE
 
 INSTALLED = "installed"
 """What stands in place of a commit where sgbt does not run from a checkout."""
@@ -15,7 +15,7 @@ INSTALLED = "installed"
 @cache
 def current_commit() -> str:
     """The commit, with `+` behind it if files differ from it; `installed` outside a checkout."""
-    home = Path(sgbt.__file__).resolve().parent
+    home = PACKAGE
     if not (home.parents[1] / ".git").exists():
         return INSTALLED
     try:

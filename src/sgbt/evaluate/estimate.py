@@ -29,8 +29,10 @@ from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit, cell_units, training_config
 from sgbt.evaluate.working import untrained
 from sgbt.models import Bag, TextClassifier
+from sgbt.models.blueprint import parts_of
 from sgbt.models.weights import weights_of
-from sgbt.training import OBJECTIVES, train
+from sgbt.registry import OBJECTIVES
+from sgbt.training import train
 from sgbt.training.beginning import adopt_vocabulary
 
 STEPS = 3
@@ -235,7 +237,7 @@ class _StepClock:
 def _unbreakable(classifier: TextClassifier) -> TextClassifier:
     """The same model with so much said for its first label that no attack succeeds: each then runs to its end."""
     model = copy.deepcopy(classifier.model)
-    parts: Sequence[Any] = getattr(model, "parts", (model,))
+    parts: Sequence[Any] = parts_of(model)
     with torch.no_grad():
         for part in parts:
             (part.bias if isinstance(part, Bag) else part.head.bias)[0] += 1e3

@@ -13,7 +13,7 @@ from sgbt.attacks.result import FAILED
 from sgbt.by_class import ByClass
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify import read_rows as read_certificates
-from sgbt.documents import json_object, read_bounded, read_json_object
+from sgbt.documents import read_json_object
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.means import Mean
 from sgbt.evaluate.metrics import (
@@ -28,9 +28,10 @@ from sgbt.evaluate.metrics import (
 from sgbt.evaluate.outcomes import packed, within
 from sgbt.evaluate.plan import Plan, PlannedRun
 from sgbt.evaluate.record import RunRecord, read_records, write_records
-from sgbt.evaluate.store import MODEL, RECORDS, ROWS, TIMES, Store, read_times
+from sgbt.evaluate.store import MODEL, PREDICTIONS, RECORDS, ROWS, TIMES, Store, read_times
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN
 from sgbt.models.folder import CONFIG
+from sgbt.rows import read_rows
 from sgbt.shares import Share
 from sgbt.training.log import read_log
 
@@ -61,7 +62,9 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
     outcomes: dict[str, Any] = {}
     if PREDICT in done:
         _about(model_hash, [(store.result(done[PREDICT]) or {}).get("model_hash", "")], store, done[PREDICT])
-        answers = [(row["label"], row["predicted"]) for row in _json_lines(store.place(done[PREDICT]) / ROWS)]
+        answers = [
+            (row["label"], row["predicted"]) for row in read_rows(store.place(done[PREDICT]) / ROWS, PREDICTIONS)
+        ]
         right = [label == predicted for label, predicted in answers]
         metrics |= share_figures("clean", Share(sum(right), len(right)))
         outcomes["clean"] = packed(right)
@@ -69,6 +72,7 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
     if CERTIFY in done:
         certificates = certificates_of(store, done[CERTIFY])
         _about(model_hash, (row.model_hash for row in certificates), store, done[CERTIFY])
+        _of_table(run, (row.table_hash for row in certificates), store, done[CERTIFY])
         metrics |= certified_figures(certificates)
         outcomes["certified"] = packed([row.certified for row in certificates])
         outcomes |= {within(budget): packed(held_within(certificates, budget)) for budget in PAIRED_BUDGETS}
@@ -81,6 +85,7 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
         if kind == ATTACK:
             results = attacks_of(store, key)
             _about(model_hash, (row.model_hash for row in results), store, key)
+            _of_table(run, (row.table_hash for row in results), store, key)
             compared = check_consistent(certificates, results)
             figures = AttackFigures.of(results).to_json() | {"certified_texts_attacked": compared}
             metrics.setdefault("attacks", {})[method] = figures
@@ -123,11 +128,7 @@ def label_names_of(store: Store, key: str) -> list[str]:
 
 
 def curve_of(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The log of a run by epochs: the mean of every loss part, train accuracy, and the scores on dev.
-
-    A row that tells how a network was weighed afterwards is of no epoch.
-    """
-    rows = [row for row in rows if "weight" not in row]
+    """The log of a run by epochs: the mean of every loss part, train accuracy, and the scores on dev."""
     curve = []
     for epoch in sorted({row["epoch"] for row in rows}):
         steps = [row for row in rows if row["epoch"] == epoch and "parts" in row]
@@ -172,6 +173,19 @@ def _about(model_hash: str, named: Iterable[str], store: Store, key: str) -> Non
             )
 
 
+def _of_table(run: PlannedRun, named: Iterable[str], store: Store, key: str) -> None:
+    """That the rows of a unit are about the run's table, so that certificates and attacks speak of one threat."""
+    own = run.substitutions["hash"]
+    for name in named:
+        if name not in ("", own):
+            raise EvaluationError(
+                wanted=f"rows about the substitution table with hash {own[:12]}",
+                got=f"one about {name[:12]}",
+                where=str(store.place(key) / ROWS),
+                remedy="delete that folder; sgbt bench then does the work again",
+            )
+
+
 def _whole(rows: Sequence[Certificate] | Sequence[AttackResult], store: Store, key: str) -> None:
     """That a finished unit has the rows it wrote: each text once."""
     texts = int((store.result(key) or {})["texts"])
@@ -182,11 +196,3 @@ def _whole(rows: Sequence[Certificate] | Sequence[AttackResult], store: Store, k
             where=str(store.place(key) / ROWS),
             remedy="delete that folder; sgbt bench then does the work again",
         )
-
-
-def _json_lines(path: Path) -> list[dict[str, Any]]:
-    content = read_bounded(path, kind=EvaluationError, wanted="a file of rows")
-    return [
-        json_object(line, kind=EvaluationError, where=f"{path}, line {number}", finite=False)
-        for number, line in enumerate(content.splitlines(), start=1)
-    ]

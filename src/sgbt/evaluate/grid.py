@@ -35,13 +35,17 @@ class DataSource:
 
 @dataclass(frozen=True)
 class Method:
-    """One way to train: an objective with options, under the name that tables give it, and options that go with it."""
+    """One way to train: an objective with options, under the name that tables give it, and options that go with it.
+
+    `substitutions` is the table that it trains for, where that is not the grid's.
+    """
 
     objective: str
     label: str
     options: Options = field(default_factory=dict)
     training: Options = field(default_factory=dict)
     model: Options = field(default_factory=dict)
+    substitutions: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class Rule:
     attacks: tuple[str, ...] | None = None
     tiers: tuple[str, ...] | None = None
     certify: int | None = None
+    last_words: int | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,9 @@ class Cell:
 
     `attacks` work on `sample` texts drawn at random from those to measure; with `sample_correct`, texts are drawn until
     the model classifies so many of them correctly, and the wrong ones drawn on the way count as not robust. `certify`
-    limits the texts to certify to so many drawn in the same way (None: all of them; 0: none).
+    limits the texts to certify to so many drawn in the same way (None: all of them; 0: none). Certificates are made
+    for every table of `against`; an attack that `attack_tables` names works with that table alone, any other with each.
+    With `last_words`, texts are attacked and certified without what stands before so many words at their end.
     """
 
     dataset: DataSource
@@ -85,11 +92,17 @@ class Cell:
     max_queries: int | None
     tiers: tuple[str, ...]
     certify: int | None
+    attack_tables: Mapping[str, str] = field(default_factory=dict)
+    last_words: int | None = None
 
     @property
     def name(self) -> str:
         """The cell's place in the grid, as rules and `--only` call it."""
         return f"{self.dataset.name}/{self.model}/{self.method.label}/{self.seed}"
+
+    def attacks_with(self, table: str) -> tuple[str, ...]:
+        """The attacks that work with one of the tables."""
+        return tuple(each for each in self.attacks if self.attack_tables.get(each, table) == table)
 
 
 @dataclass(frozen=True)
@@ -110,6 +123,8 @@ class Grid:
     substitutions: str = "counter_fitted"
     against: tuple[str, ...] = ()
     attacks: tuple[str, ...] = ()
+    attack_tables: Mapping[str, str] = field(default_factory=dict)
+    """Tables of attacks, by their names, that do not work with all of `against`."""
     attack_options: Mapping[str, Options] = field(default_factory=dict)
     """Options of attacks, by their names, that differ from the published ones."""
     sample: int = 1000
@@ -118,6 +133,7 @@ class Grid:
     max_queries: int | None = None
     tiers: tuple[str, ...] = ()
     certify: int | None = None
+    last_words: int | None = None
     training: Options = field(default_factory=dict)
     keep: tuple[str, ...] = ("*",)
     """Patterns of the cells that there are; without any, all."""
@@ -155,7 +171,7 @@ class Grid:
             objective_options={**self.objectives.get(method.objective, {}), **method.options},
             vectors=self.vectors,
             start=self.start,
-            substitutions=self.substitutions,
+            substitutions=method.substitutions or self.substitutions,
             against=self.against or (self.substitutions,),
             attacks=self.attacks,
             attack_options=self.attack_options,
@@ -165,6 +181,8 @@ class Grid:
             max_queries=self.max_queries,
             tiers=self.tiers,
             certify=self.certify,
+            attack_tables=self.attack_tables,
+            last_words=self.last_words,
         )
         for rule in self.rules:
             if matches(cell.name, rule.cells):
@@ -187,4 +205,5 @@ def _ruled(cell: Cell, rule: Rule) -> Cell:
         attacks=cell.attacks if rule.attacks is None else rule.attacks,
         tiers=cell.tiers if rule.tiers is None else rule.tiers,
         certify=cell.certify if rule.certify is None else rule.certify,
+        last_words=cell.last_words if rule.last_words is None else rule.last_words,
     )

@@ -16,15 +16,16 @@ from sgbt.certify.tiers import check_tiers
 from sgbt.documents import parse_toml, read_toml
 from sgbt.errors import EvaluationError, SgbtError
 from sgbt.evaluate.grid import DEV, TEST, DataSource, Grid, Method, Rule
+from sgbt.evaluate.materials import TOY
 from sgbt.evaluate.table_reader import TableReader
 from sgbt.lexicon import EmbeddingStart
-from sgbt.models import MODELS, Bag
-from sgbt.training import OBJECTIVES
+from sgbt.lexicon.named import check_table_name
+from sgbt.models import Bag
+from sgbt.registry import MODELS, OBJECTIVES, shipped_grids
 from sgbt.training.config import TrainingConfig, with_options
-from sgbt.training.linear import bag_objective
 
 GRIDS = resources.files("sgbt.evaluate") / "grids"
-SHIPPED = tuple(sorted(file.name.removesuffix(".toml") for file in GRIDS.iterdir() if file.name.endswith(".toml")))
+SHIPPED = shipped_grids()
 
 
 def load_grid(name_or_path: str | Path) -> Grid:
@@ -57,7 +58,7 @@ def _grid_of(tables: dict[str, Any], *, name: str, where: str, beside: Path | No
         title=reader.text("title", name),
         datasets=tuple(_dataset(each, beside, split) for each in reader.tables("datasets")),
         models=_models(reader),
-        methods=tuple(method for each in reader.tables("methods") for method in _methods(each)),
+        methods=tuple(method for each in reader.tables("methods") for method in _methods(each, beside)),
         seeds=tuple(reader.numbers("seeds", (0,))),
         objectives=_named_options(reader, "objectives", OBJECTIVES),
         vectors=_located(reader.text("vectors", "glove"), beside),
@@ -65,6 +66,7 @@ def _grid_of(tables: dict[str, Any], *, name: str, where: str, beside: Path | No
         substitutions=_located(reader.text("substitutions", "counter_fitted"), beside),
         against=tuple(_located(each, beside) for each in reader.texts("against", None) or ()),
         attacks=_attacks(reader, ()) or (),
+        attack_tables=_attack_tables(reader, beside),
         attack_options=_attack_options(reader),
         sample=reader.number("sample", 1000, least=1),
         sample_seed=reader.number("sample_seed", 0),
@@ -72,6 +74,7 @@ def _grid_of(tables: dict[str, Any], *, name: str, where: str, beside: Path | No
         max_queries=reader.maybe_number("max_queries"),
         tiers=_tiers(reader, DEFAULT_TIERS) or (),
         certify=reader.maybe_number("certify"),
+        last_words=reader.maybe_number("last_words", least=1),
         training=reader.table("training"),
         keep=reader.texts("keep", None) or ("*",),
         rules=tuple(_rule(each) for each in reader.tables("rules", needed=False)),
@@ -136,7 +139,7 @@ def _named_options(reader: TableReader, what: str, known: Collection[str]) -> di
     return found
 
 
-def _methods(reader: TableReader) -> list[Method]:
+def _methods(reader: TableReader, beside: Path | None) -> list[Method]:
     """A method, or one for each combination of the values that `sweep` lists for some options."""
     objective = reader.text("objective")
     if objective not in OBJECTIVES:
@@ -145,6 +148,8 @@ def _methods(reader: TableReader) -> list[Method]:
         )
     label, options, sweep = reader.text("label", objective), reader.table("options"), reader.table("sweep")
     training, model = reader.table("training"), reader.table("model")
+    table = reader.maybe_text("substitutions")
+    substitutions = None if table is None else _located(table, beside)
     reader.finish()
     _plain_name(label, reader.where)
     for name, values in sweep.items():
@@ -156,7 +161,7 @@ def _methods(reader: TableReader) -> list[Method]:
     for chosen in product(*sweep.values()):
         point = dict(zip(sweep, chosen, strict=True))
         name = "-".join([label, *(f"{option}{value}" for option, value in point.items())])
-        found.append(Method(objective, name, options | point, training, model))
+        found.append(Method(objective, name, options | point, training, model, substitutions))
     return found
 
 
@@ -169,6 +174,7 @@ def _rule(reader: TableReader) -> Rule:
         attacks=_attacks(reader, None),
         tiers=_tiers(reader, None),
         certify=reader.maybe_number("certify"),
+        last_words=reader.maybe_number("last_words", least=1),
     )
     reader.finish()
     return rule
@@ -196,6 +202,18 @@ def _attack_options(reader: TableReader) -> dict[str, dict[str, Any]]:
             raise EvaluationError(wanted="a table of options", got=repr(options), where=f"attack_options of {name}")
         method_named(name, **options)  # refuses an unknown one
         found[full_name(name)] = options
+    return found
+
+
+def _attack_tables(reader: TableReader, beside: Path | None) -> dict[str, str]:
+    found = {}
+    for name, table in reader.table("attack_substitutions").items():
+        if not isinstance(table, str):
+            raise EvaluationError(
+                wanted="the name of a table", got=repr(table), where=f"{reader.where}, attack_substitutions of {name}"
+            )
+        method_named(name)  # refuses an unknown one
+        found[full_name(name)] = _located(table, beside)
     return found
 
 
@@ -232,14 +250,35 @@ def _try_options(grid: Grid, where: str) -> None:
             raise EvaluationError(
                 wanted="options of an objective that some method has", got=repr(name), where=f"{where}, objectives"
             )
+    for attack, table in grid.attack_tables.items():
+        if table not in (grid.against or (grid.substitutions,)):
+            raise EvaluationError(
+                wanted="a table of `against`, so that it is certified as well", got=repr(table),
+                where=f"{where}, attack_substitutions of {attack}",
+            )  # fmt: skip
+    _check_tables(grid, where)
     for cell in grid.cells():
         try:
             with_options(TrainingConfig(), dict(cell.training), "training")
             with_options(MODELS[cell.model].Options(), dict(cell.model_options), "model")
             objective = with_options(OBJECTIVES[cell.method.objective](), dict(cell.objective_options), "objective")
             if issubclass(MODELS[cell.model], Bag):
-                bag_objective(objective)  # refuses what a linear model cannot be trained with
+                objective.for_linear_model()  # refuses what a linear model cannot be trained with
         except SgbtError as problem:
             raise EvaluationError(
                 wanted=problem.wanted, got=problem.got, where=f"{where}, {problem.where} of {cell.name}"
+            ) from problem
+
+
+def _check_tables(grid: Grid, where: str) -> None:
+    """That every table has a name that is known."""
+    trained_for = [each.substitutions for each in grid.methods if each.substitutions]
+    for name in (grid.substitutions, *grid.against, *trained_for):
+        if name == TOY:
+            continue
+        try:
+            check_table_name(name)
+        except SgbtError as problem:
+            raise EvaluationError(
+                wanted=problem.wanted, got=problem.got, where=f"{where}, substitutions", remedy=problem.remedy
             ) from problem

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import selectors
+import queue
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from sgbt.errors import EvaluationError
 from sgbt.evaluate.schedule import Event
 from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import Unit
+from sgbt.machine import available_memory, cores
+from sgbt.version import PACKAGE
 
 MEMORY_PER_WORKER = 2 << 30
 """What a worker is taken to need before any has shown what it needs."""
@@ -34,7 +37,7 @@ class LocalExecutor:
         self._chosen = workers is not None
         self._idle: list[_Worker] = []
         self._busy: dict[str, _Worker] = {}
-        self._selector = selectors.DefaultSelector()
+        self._outputs: queue.Queue[tuple[_Worker, bytes]] = queue.Queue()
         self._need = MEMORY_PER_WORKER
 
     @property
@@ -51,7 +54,7 @@ class LocalExecutor:
         worker = self._idle.pop() if self._idle else self._start()
         worker.key = unit.key
         self._busy[unit.key] = worker
-        with contextlib.suppress(BrokenPipeError):  # it died while idle: `wait` will see that its output ended
+        with contextlib.suppress(OSError):  # it died while idle: `wait` will see that its output ended
             worker.input.write(unit.to_json().encode() + b"\n")
 
     def wait(self, seconds: float) -> list[Event]:
@@ -59,9 +62,8 @@ class LocalExecutor:
         events: list[Event] = []
         deadline = time.monotonic() + seconds
         while not events and (left := deadline - time.monotonic()) > 0:
-            for ready, _ in self._selector.select(left):
-                worker: _Worker = ready.data
-                events += self._heard(worker)
+            with contextlib.suppress(queue.Empty):
+                events += self._heard(*self._outputs.get(timeout=left))
         return events
 
     def close(self) -> None:
@@ -91,11 +93,19 @@ class LocalExecutor:
         assert process.stdin is not None
         assert process.stdout is not None
         worker = _Worker(process, process.stdin, process.stdout, notes)
-        self._selector.register(worker.output, selectors.EVENT_READ, worker)
+        threading.Thread(target=self._listen, args=(worker,), daemon=True).start()
         return worker
 
-    def _heard(self, worker: _Worker) -> list[Event]:
-        content = os.read(worker.output.fileno(), 1 << 16)  # the selector saw that there is something, or the end
+    def _listen(self, worker: _Worker) -> None:
+        """Pass on what a worker writes, and its end as nothing: a thread for each, since Windows polls no pipes."""
+        with worker.output:
+            while content := os.read(worker.output.fileno(), 1 << 16):
+                self._outputs.put((worker, content))
+        self._outputs.put((worker, b""))
+
+    def _heard(self, worker: _Worker, content: bytes) -> list[Event]:
+        if worker not in self._idle and worker not in self._busy.values():
+            return []  # it was ended by `close`
         if not content:
             return self._lost(worker)
         *lines, worker.rest = (worker.rest + content).split(b"\n")
@@ -124,9 +134,8 @@ class LocalExecutor:
         return [Event(worker.key, "lost", error=f"its worker ended with code {code}{beside}")]
 
     def _forget(self, worker: _Worker) -> None:
-        self._selector.unregister(worker.output)
         worker.process.wait()
-        for stream in (worker.input, worker.output, worker.notes):
+        for stream in (worker.input, worker.notes):
             stream.close()
 
 
@@ -140,33 +149,8 @@ class _Worker:
     rest: bytes = b""
 
 
-def cores() -> int:
-    """The processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def available_memory() -> float:
-    """Bytes that new processes can have, as the kernel and the control group tell it."""
-    limits = [float("inf")]
-    try:
-        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        limits.append(int(fields["MemAvailable"].split()[0]) * 1024)
-    except (OSError, KeyError, ValueError):
-        pass
-    try:
-        group = Path("/sys/fs/cgroup")
-        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-        used = int((group / "memory.current").read_text()) - int(stat["inactive_file"])  # the kernel gives that back
-        limits.append(int((group / "memory.max").read_text()) - used)
-    except (OSError, KeyError, ValueError):
-        pass
-    return min(limits)
-
-
 def _importable() -> list[str]:
     """Where this process finds modules, for its workers: absolute, since they may be asked from another folder."""
-    import sgbt
-
-    home = str(Path(sgbt.__file__).resolve().parents[1])
+    home = str(PACKAGE.parent)
     given = [str(Path(each).resolve()) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
     return list(dict.fromkeys([*given, home]))

@@ -16,6 +16,7 @@ from typing import Any
 from sgbt.attacks import AttackResult
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS
 from sgbt.certify import Certificate, Verdict
+from sgbt.certify.one_question import require_proofs
 from sgbt.certify.summary import Summary
 from sgbt.evaluate.means import Mean
 from sgbt.shares import Share
@@ -101,6 +102,7 @@ def held_within(certificates: Sequence[Certificate], budget: int) -> list[bool]:
     A text with nothing to replace counts where nothing is replaced, and nowhere else, as it does not among certified.
     A lower bound: it rests on each certificate's `radius`, and a run with `max_substitutions` can prove more.
     """
+    require_proofs(certificates, "accuracy by budget")
     return [row.verdict is not Verdict.MISCLASSIFIED and _reach(row) >= budget for row in certificates]
 
 

@@ -94,6 +94,7 @@ def _runs(grid: Grid, cell: Cell, materials: Materials, given: str) -> list[Plan
     config |= {"attack_options": {name: dict(options) for name, options in cell.attack_options.items()}}
     config |= {"sample": cell.sample, "sample_seed": cell.sample_seed, "max_queries": cell.max_queries}
     config |= {"sample_correct": True} if cell.sample_correct else {}
+    config |= {} if cell.last_words is None else {"last_words": cell.last_words}
     config |= {"trained_for": Path(cell.substitutions).name, "split": cell.dataset.split}
     config |= {"train": cell.dataset.train, "dev": cell.dataset.dev, "test": cell.dataset.test}
     config |= {"start": asdict(cell.start)}

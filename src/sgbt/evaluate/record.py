@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from sgbt.by_class import ByClass
-from sgbt.documents import json_object, read_bounded
 from sgbt.errors import EvaluationError
 from sgbt.evaluate.grid import DEV
 from sgbt.evaluate.outcomes import unpacked
 from sgbt.evaluate.record_check import check_figures
 from sgbt.evaluate.significance import Held
 from sgbt.fields import refuse_odd_fields
-from sgbt.files import atomic_write
+from sgbt.rows import RowKind, read_rows, write_rows
 from sgbt.shares import Share
 
 FORMAT = 1
@@ -100,29 +99,33 @@ class RunRecord:
         return json.dumps(row, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
-    def from_line(line: str | bytes, where: str = "") -> RunRecord:
-        """The record that `to_line` wrote."""
-        try:
-            row = json_object(line, kind=EvaluationError, where=where, wanted="a run record per line")
-            if row["format"] > FORMAT:
-                raise EvaluationError(
-                    wanted=f"run records of format {FORMAT}", got=str(row["format"]), where=where, remedy="upgrade sgbt"
-                )
-            refuse_odd_fields(RunRecord, row, kind=EvaluationError, where=where)
-            check_figures(row, where)
-            record = RunRecord(**row | {"curve": tuple(row["curve"]), "weakest": tuple(row["weakest"])})
-            record.name, record.method, dict(record.metrics)  # what has the wrong shape shows itself now
-        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+    def from_row(row: dict[str, Any]) -> RunRecord:
+        """The record whose fields `to_line` wrote."""
+        if row["format"] > FORMAT:
             raise EvaluationError(
-                wanted="a run record per line", got=f"one with a fault at {problem}", where=where
-            ) from problem
+                wanted=f"run records of format {FORMAT}", got=str(row["format"]), remedy="upgrade sgbt"
+            )
+        refuse_odd_fields(RunRecord, row, kind=EvaluationError, where="")
+        check_figures(row)
+        record = RunRecord(**row | {"curve": tuple(row["curve"]), "weakest": tuple(row["weakest"])})
+        record.name, record.method, dict(record.metrics)  # what has the wrong shape shows itself now
         return record
+
+
+RECORDS = RowKind(
+    name="run record",
+    error=EvaluationError,
+    write=RunRecord.to_line,
+    read=RunRecord.from_row,
+    key=lambda row: (row.grid, row.name, json.dumps([row.units, row.substitutions], sort_keys=True)),
+    title=lambda row: f"{row.name} of {row.grid}",
+    finite=True,
+)
 
 
 def write_records(records: Iterable[RunRecord], path: Path) -> None:
     """One line each, in the order given; all or nothing."""
-    with atomic_write(path) as stream:
-        stream.write("".join(record.to_line() + "\n" for record in records).encode())
+    write_rows(path, RECORDS, records)
 
 
 def read_records(path: str | Path) -> list[RunRecord]:
@@ -133,12 +136,4 @@ def read_records(path: str | Path) -> list[RunRecord]:
         raise EvaluationError(
             wanted="a file of run records", got="nothing there", where=str(path), remedy="run sgbt bench first"
         )
-    return [
-        RunRecord.from_line(line, f"{file}, line {number}")
-        for file in files
-        for number, line in enumerate(_lines_of(file), start=1)
-    ]
-
-
-def _lines_of(file: Path) -> list[bytes]:
-    return read_bounded(file, kind=EvaluationError, wanted="a file of run records").splitlines()
+    return [record for file in files for record in read_rows(file, RECORDS)]

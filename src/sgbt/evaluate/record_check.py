@@ -12,17 +12,17 @@ from sgbt.evaluate.outcomes import unpacked
 Fits = Callable[[Any], bool]
 
 
-def check_figures(row: Mapping[str, Any], where: str) -> None:
+def check_figures(row: Mapping[str, Any]) -> None:
     """Refuse the first figure, outcome or point of a curve that `RunRecord.to_line` cannot have written."""
-    _check_metrics(row["metrics"], f"{where}, metrics")
+    _check_metrics(row["metrics"], "metrics")
     for name, outcome in row.get("outcomes", {}).items():
-        _refuse_unless(isinstance(outcome, dict), "outcomes that sgbt wrote", name, where)
+        _refuse_unless(isinstance(outcome, dict), "outcomes that sgbt wrote", name, "outcomes")
         unpacked(outcome)
     for point in row["curve"]:
-        _check_point(point, f"{where}, curve")
+        _check_point(point, "curve")
     for words in row["weakest"]:
         fits = isinstance(words, list) and len(words) == 3 and [type(each) for each in words] == [str, str, int]
-        _refuse_unless(fits, "two words and a count", words, f"{where}, weakest")
+        _refuse_unless(fits, "two words and a count", words, "weakest")
 
 
 def _check_metrics(figures: Any, where: str) -> None:

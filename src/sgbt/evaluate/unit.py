@@ -16,8 +16,8 @@ from sgbt.attacks import method_named
 from sgbt.evaluate.code_version import code_version
 from sgbt.evaluate.grid import Cell
 from sgbt.evaluate.materials import Materials
-from sgbt.models import MODELS, Bag
-from sgbt.training import OBJECTIVES, TrainingConfig, preset_for
+from sgbt.registry import MODELS, OBJECTIVES
+from sgbt.training import TrainingConfig, preset_for
 from sgbt.training.config import with_options
 
 TRAIN, PREDICT, CERTIFY, ATTACK = "train", "predict", "certify", "attack"
@@ -85,14 +85,15 @@ def cell_units(cell: Cell, materials: Materials) -> list[Unit]:
     """One training; the predictions for the whole test set; for each table certificates, and each attack."""
     training = training_unit(cell, materials)
     units = [training, _unit(PREDICT, cell, materials, train=training.key)]
+    cut = {} if cell.last_words is None else {"last_words": cell.last_words}
     for against in cell.against:
         table = materials.table(against, cell.vectors).hash
         if cell.certify != 0:
             sample = None if cell.certify is None else {"size": cell.certify, "seed": cell.sample_seed}
-            asked: dict[str, Any] = {"tiers": list(cell.tiers), "sample": sample}
+            asked: dict[str, Any] = {"tiers": list(cell.tiers), "sample": sample} | cut
             units.append(_unit(CERTIFY, cell, materials, train=training.key, table=table, against=against, **asked))
-        for method in cell.attacks:
-            asked = {
+        for method in cell.attacks_with(against):
+            asked = cut | {
                 "method": method,
                 "attack_options": dict(cell.attack_options.get(method, {})),
                 "options": repr(method_named(method, **cell.attack_options.get(method, {}))),
@@ -124,11 +125,7 @@ def training_unit(cell: Cell, materials: Materials) -> Unit:
         objective_options=_plain(asdict(objective)),
         training=_plain(training),
         seed=cell.seed,
-        vectors=(
-            None
-            if issubclass(MODELS[cell.model], Bag) and not getattr(options, "from_vectors", False)
-            else materials.start_hash(cell.vectors, cell.start, cell.substitutions)
-        ),
+        vectors=materials.start_hash(cell.vectors, cell.start, cell.substitutions) if options.reads_vectors else None,
         table=materials.table(cell.substitutions, cell.vectors).hash,
     )
 

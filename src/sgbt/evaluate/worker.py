@@ -5,7 +5,6 @@ It keeps what it has read between units, ends when its input ends, and dies with
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -21,8 +20,8 @@ from sgbt.evaluate.materials import Materials
 from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import Unit
 from sgbt.evaluate.working import Tell, perform
+from sgbt.machine import end_with_parent
 
-PR_SET_PDEATHSIG = 1
 QUIET_SECONDS = 0.5
 """How long a worker keeps news of its progress to itself."""
 
@@ -30,9 +29,8 @@ QUIET_SECONDS = 0.5
 def main(arguments: list[str]) -> None:
     """Do units until there are no more."""
     parent = int(os.environ.get("SGBT_BENCH_PARENT", os.getppid()))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
+    end_with_parent()
+    if sys.platform != "win32" and os.getppid() != parent:  # there, the parent may be the launcher of an environment
         return  # it died before we could ask to die with it
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted benchmark ends its workers itself
     events = os.fdopen(os.dup(1), "w", encoding="utf-8")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,12 +20,15 @@ from sgbt.evaluate.code_version import code_version
 from sgbt.evaluate.commit import current_commit
 from sgbt.evaluate.grid import DataSource
 from sgbt.evaluate.materials import Materials, sample_rows
-from sgbt.evaluate.store import MODEL, ROWS, TIMES, Store, read_times
+from sgbt.evaluate.store import MODEL, PREDICTIONS, ROWS, TIMES, Store, read_times
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit
 from sgbt.files import atomic_write
 from sgbt.lexicon import EmbeddingStart
-from sgbt.models import MODELS, Bag, LinearBag, LinearBagConfig, TextClassifier, load_classifier
-from sgbt.training import OBJECTIVES, Run, TrainingConfig, train
+from sgbt.machine import peak_bytes
+from sgbt.models import TextClassifier, load_classifier
+from sgbt.registry import MODELS, OBJECTIVES
+from sgbt.rows import write_rows
+from sgbt.training import Run, TrainingConfig, train
 from sgbt.training.checkpoint import FILE as CHECKPOINT
 from sgbt.training.listener import Listener
 from sgbt.version import __version__
@@ -81,6 +82,8 @@ class Workplace:
     def test_texts(self) -> tuple[Split, tuple[int, ...] | None]:
         """The test texts that the unit is about, and their numbers within test if they are a sample."""
         test = self.materials.dataset(self.source).test
+        if "last_words" in self.unit.spec:
+            test = test.last_words(self.unit.spec["last_words"])
         asked = self.unit.spec.get("sample")
         if asked and asked.get("correct"):
             return self._until_correct(test, asked["size"], seed=asked["seed"])
@@ -141,7 +144,7 @@ def _train(at: Workplace) -> dict[str, Any]:
     clock = EpochClock(at.folder / TIMES, at.tell, at.unit.spec["training"]["epochs"])
     run = trained(at.unit, at.materials, out=at.folder / MODEL, listener=clock)
     (at.folder / MODEL / CHECKPOINT).unlink(missing_ok=True)  # the folder is complete: nothing is left to resume
-    epochs = 1 + max((row["epoch"] for row in run.log.rows if "weight" not in row), default=-1)
+    epochs = 1 + max((row["epoch"] for row in run.log.rows), default=-1)
     table = run.model.table.name if run.model.table else ""
     return {"epochs": epochs, "dev": run.dev, "table": table, "model_hash": run.model.identity}
 
@@ -166,9 +169,7 @@ def untrained(unit: Unit, materials: Materials) -> Any:
     """The model of a training before its first step."""
     kind = MODELS[unit.spec["model"]]
     options = kind.Options(**unit.spec["model_options"])
-    if isinstance(options, LinearBagConfig) and options.from_vectors:
-        return LinearBag(options, vectors=materials.start(*start_of(unit)))
-    return kind(options) if issubclass(kind, Bag) else kind(materials.start(*start_of(unit)), options)  # type: ignore[arg-type]
+    return kind.untrained(options, lambda: materials.start(*start_of(unit)))
 
 
 def start_of(unit: Unit) -> tuple[str, EmbeddingStart, str]:
@@ -207,12 +208,9 @@ def _predict(at: Workplace) -> dict[str, Any]:
     test, _ = at.test_texts()
     classifier = at.classifier()
     predicted = classifier.predict(test.texts).probabilities.argmax(axis=1).tolist()
-    lines = (
-        json.dumps({"index": index, "label": int(label), "predicted": int(given)}) + "\n"
-        for index, (label, given) in enumerate(zip(test.labels, predicted, strict=True))
-    )
-    with atomic_write(at.folder / ROWS) as stream:
-        stream.write("".join(lines).encode())
+    answers = zip(test.labels.tolist(), predicted, strict=True)
+    rows = ({"index": index, "label": label, "predicted": given} for index, (label, given) in enumerate(answers))
+    write_rows(at.folder / ROWS, PREDICTIONS, rows)
     return {"texts": len(test), "model_hash": classifier.identity}
 
 
@@ -258,9 +256,3 @@ def _attack(at: Workplace) -> dict[str, Any]:
 WORK: dict[str, Callable[[Workplace], dict[str, Any]]] = {
     TRAIN: _train, PREDICT: _predict, CERTIFY: _certify, ATTACK: _attack,
 }  # fmt: skip
-
-
-def peak_bytes() -> int:
-    """The most memory that this process has had so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return int(peak) * (1 if sys.platform == "darwin" else 1024)

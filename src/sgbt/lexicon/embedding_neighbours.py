@@ -18,7 +18,8 @@ def embedding_neighbours_table(
     usable = single_words(vectors)
     points = (usable.normalised() if normalised else usable).vectors
     entries = neighbour_entries(usable.words, points, nearest=nearest, distance=distance)
-    return SubstitutionTable(entries, f"neighbours in {vectors.name}, nearest {nearest} within {distance:g}")
+    kind = "" if normalised else " of raw vectors"
+    return SubstitutionTable(entries, f"neighbours in {vectors.name}{kind}, nearest {nearest} within {distance:g}")
 
 
 def single_words(vectors: EmbeddingTable) -> EmbeddingTable:

@@ -49,6 +49,8 @@ class TextStatistics:
     replaceable: int
     log10_combinations: float
     most: tuple[tuple[str, int], ...]
+    texts_reached: int
+    """Texts in which at least one word can be replaced."""
 
     @property
     def share(self) -> float:
@@ -100,9 +102,11 @@ def describe_texts(table: SubstitutionTable, texts: Iterable[Collection[str]]) -
     """What a table does to texts given as words."""
     counts: Counter[str] = Counter()
     logarithms = []
+    reached = 0
     factors = {word: math.log10(1 + len(substitutes)) for word, substitutes in table.entries.items()}
     for words in texts:
         counts.update(words)
+        reached += any(word in factors for word in words)
         logarithms.append(math.fsum(factors[word] for word in words if word in factors))
     return TextStatistics(
         texts=len(logarithms),
@@ -110,6 +114,7 @@ def describe_texts(table: SubstitutionTable, texts: Iterable[Collection[str]]) -
         replaceable=sum(count for word, count in counts.items() if word in table),
         log10_combinations=median(logarithms) if logarithms else 0.0,
         most=_most({word: len(table.substitutes(word)) for word, _ in counts.most_common() if word in table}),
+        texts_reached=reached,
     )
 
 

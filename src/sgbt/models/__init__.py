@@ -13,13 +13,7 @@ from sgbt.models.two_channel import TwoChannel
 from sgbt.models.weights import weights_hash
 from sgbt.models.worst_case import feature_box, worst_case_logits
 
-MODELS: dict[str, type[TextCNN] | type[BiLSTM] | type[LinearBag] | type[GramBag]] = {
-    kind.kind: kind for kind in (TextCNN, BiLSTM, LinearBag, GramBag)
-}
-"""Every kind of model by its name on the command line."""
-
 __all__ = [
-    "MODELS",
     "AnyModel",
     "Bag",
     "BiLSTM",

@@ -24,8 +24,8 @@ FAMILIES = ("before", "after", "around", "pair", "triple", "skip")
 OF_CODES_ALONE = ("pair", "triple", "skip")
 """The families that do not read the word itself."""
 
-_BITS = 20
-LARGEST = 1 << _BITS
+BITS = 20
+LARGEST = 1 << BITS
 """Words and codes must be fewer than this, so that three of them and a family fit into one 64-bit key."""
 
 
@@ -46,19 +46,19 @@ def keys_at(families: Sequence[str], words: Tensor, codes: Tensor, before: Tenso
 
 
 def _key(family: int, first: Tensor, second: Tensor, third: Tensor | None = None) -> Tensor:
-    high = ((family << _BITS | first) << _BITS) | second
-    return high << _BITS if third is None else high << _BITS | third
+    high = ((family << BITS | first) << BITS) | second
+    return high << BITS if third is None else high << BITS | third
 
 
 def word_of(keys: Tensor) -> Tensor:
     """The word of each key, or -1 for features of codes alone."""
     reads_word = torch.tensor([name not in OF_CODES_ALONE for name in FAMILIES], device=keys.device)
-    return torch.where(reads_word[keys >> 3 * _BITS], keys >> 2 * _BITS & LARGEST - 1, -1)
+    return torch.where(reads_word[keys >> 3 * BITS], keys >> 2 * BITS & LARGEST - 1, -1)
 
 
 def with_word(keys: Tensor, words: Tensor) -> Tensor:
     """The keys of the same features of other words."""
-    return keys & ~(LARGEST - 1 << 2 * _BITS) | words << 2 * _BITS
+    return keys & ~(LARGEST - 1 << 2 * BITS) | words << 2 * BITS
 
 
 def places_of(sorted_keys: Tensor, keys: Tensor) -> Tensor:

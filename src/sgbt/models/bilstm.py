@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,8 @@ from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import ModelError
 from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models.embedding import WordEmbedding, check_reading
+
+POOLINGS = ("last", "mean", "max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +29,16 @@ class BiLSTMConfig:
     trainable_embedding: bool = False
 
     def __post_init__(self) -> None:
-        if self.pooling not in ("last", "mean", "max"):
-            raise ModelError(wanted="one of last, mean, max", got=repr(self.pooling), where="the option pooling")
+        if self.pooling not in POOLINGS:
+            raise ModelError(wanted=f"one of {', '.join(POOLINGS)}", got=repr(self.pooling), where="the option pooling")
         if self.classes < 2 or self.hidden < 1:
             raise ModelError(wanted="two classes and one hidden unit or more", got=str(self))
         check_reading(self.dropout, self.projection)
+
+    @property
+    def reads_vectors(self) -> bool:
+        """Whether word vectors are needed to train such a model."""
+        return True
 
 
 class BiLSTM(nn.Module):
@@ -60,6 +67,11 @@ class BiLSTM(nn.Module):
         self.dropout = nn.Dropout(self.config.dropout)
         self.head = nn.Linear(2 * self.config.hidden, self.config.classes)
 
+    @classmethod
+    def untrained(cls, options: BiLSTMConfig, vectors: Callable[[], EmbeddingTable]) -> Self:
+        """A model of these options, over the vectors."""
+        return cls(vectors(), options)
+
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
         mask = ids != PADDING if mask is None else mask
@@ -75,7 +87,8 @@ class BiLSTM(nn.Module):
         states = [
             lstm(text)[0].transpose(0, 1) for lstm, text in zip((self.forwards, self.backwards), read, strict=True)
         ]
-        return self.head(self.dropout(self.pool(states, lengths)))
+        logits: Tensor = self.head(self.dropout(self.pool(states, lengths)))
+        return logits
 
     def pool(self, states: Sequence[Tensor], lengths: Tensor) -> Tensor:
         """Features [texts, 2 hidden] from the states [words, texts, hidden] of each direction in its reading order."""

@@ -9,13 +9,14 @@ from typing import Any
 import torch
 
 from sgbt.errors import ModelError
-from sgbt.models.bilstm import BiLSTM, BiLSTMConfig
-from sgbt.models.cnn import CNNConfig, TextCNN
+from sgbt.models.bilstm import BiLSTM
+from sgbt.models.cnn import TextCNN
 from sgbt.models.embedding import WordEmbedding
 from sgbt.models.gram_bag import GramBag, GramBagConfig
 from sgbt.models.linear_bag import LinearBag, LinearBagConfig
 from sgbt.models.two_channel import TwoChannel
 from sgbt.option_kinds import kind_of_option
+from sgbt.registry import MODELS
 
 Network = TextCNN | BiLSTM
 """The networks over word vectors, which every objective can train."""
@@ -65,9 +66,10 @@ def build(plan: dict[str, Any]) -> AnyModel:
             return TwoChannel(words, codes)
         if plan["kind"] in (LinearBag.kind, GramBag.kind):
             return empty_bag(plan)
-        make, config = {"cnn": (TextCNN, CNNConfig), "bilstm": (BiLSTM, BiLSTMConfig)}[plan["kind"]]
-        options = options_of(config, plan["options"])
-        return make(embedding_of(plan, options), options)
+        make = MODELS[plan["kind"]]
+        options = options_of(make.Options, plan["options"])
+        network: Network = make(embedding_of(plan, options), options)
+        return network
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OverflowError) as problem:
         fault = (str(problem).splitlines() or ["?"])[0][:200]
         raise ModelError(
@@ -93,12 +95,12 @@ def sizes_of(plan: Mapping[str, Any], *names: str) -> tuple[int, ...]:
     return tuple(plan[name] for name in names)
 
 
-def embedding_of(plan: dict[str, Any], options: CNNConfig | BiLSTMConfig) -> WordEmbedding:
+def embedding_of(plan: dict[str, Any], options: Any) -> WordEmbedding:
     """An empty embedding of the planned size."""
     return WordEmbedding(
         torch.zeros(*sizes_of(plan, "rows", "width")),
-        trainable=options.trainable_embedding,
-        projection=options.projection,
+        trainable=getattr(options, "trainable_embedding", False),
+        projection=getattr(options, "projection", None),
         codes=None if plan["encoded"] is None else torch.zeros(*sizes_of(plan, "encoded"), dtype=torch.int64),
     )
 

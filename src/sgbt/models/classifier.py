@@ -22,10 +22,11 @@ POSITIONS_PER_BATCH = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """One row per text: the label's name, and the probability of every label."""
+    """One row per text: the label's name, the probability of every label, and how many words the text has."""
 
     labels: tuple[str, ...]
     probabilities: np.ndarray
+    words: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +62,14 @@ class TextClassifier:
 
     def encode(self, texts: Sequence[str]) -> RaggedIds:
         """The ids of the words that the model reads."""
+        return self._whole(texts).cut(self.max_length)
+
+    def _whole(self, texts: Sequence[str]) -> RaggedIds:
+        """The ids of all words, those behind the first `max_length` as well."""
         if isinstance(texts, str):
             raise ModelError(wanted="a list of texts", got="a single text", remedy="put it into a list: [text]")
         tokenised = tokenise(texts, self.tokenizer, cache=False)
-        return tokenised.as_ids_of(self.vocabulary.ids_of(tokenised.types)).cut(self.max_length)
+        return tokenised.as_ids_of(self.vocabulary.ids_of(tokenised.types))
 
     @torch.no_grad()
     def logits_of(self, ids: RaggedIds, *, batch_size: int = 256) -> Tensor:
@@ -98,8 +103,11 @@ class TextClassifier:
 
     def predict(self, texts: Sequence[str], *, batch_size: int = 256) -> Predictions:
         """The label and the probabilities of every text."""
-        probabilities = self.logits_of(self.encode(texts), batch_size=batch_size).softmax(dim=1).numpy()
-        return Predictions(tuple(self.label_names[row] for row in probabilities.argmax(axis=1)), probabilities)
+        whole = self._whole(texts)
+        logits = self.logits_of(whole.cut(self.max_length), batch_size=batch_size)
+        probabilities = logits.softmax(dim=1).numpy()
+        labels = tuple(self.label_names[row] for row in probabilities.argmax(axis=1))
+        return Predictions(labels, probabilities, whole.lengths)
 
 
 def _check_kinds(given: TextClassifier) -> None:

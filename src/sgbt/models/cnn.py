@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +15,13 @@ from sgbt.errors import ModelError
 from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.embedding import WordEmbedding, check_reading
+from sgbt.models.word_projections import WordProjections, window_sums
+
+POSITIONS_AT_ONCE = 4096
+"""Without gradients, texts are read in parts of about so many positions, so that what is made of them stays in the
+processor's cache."""
+
+POOLINGS = ("max", "mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class CNNConfig:
     def __post_init__(self) -> None:
         for field, value, allowed in (
             ("activation", self.activation, tuple(ACTIVATIONS)),
-            ("pooling", self.pooling, ("max", "mean")),
+            ("pooling", self.pooling, POOLINGS),
         ):
             if value not in allowed:
                 raise ModelError(wanted=f"one of {', '.join(allowed)}", got=repr(value), where=f"the option {field}")
@@ -41,6 +48,11 @@ class CNNConfig:
         if self.classes < 2 or self.filters < 1 or not self.kernel_sizes or min(self.kernel_sizes) < 1:
             raise ModelError(wanted="two classes, one filter and one kernel size or more", got=str(self))
         check_reading(self.dropout, self.projection)
+
+    @property
+    def reads_vectors(self) -> bool:
+        """Whether word vectors are needed to train such a model."""
+        return True
 
 
 class TextCNN(nn.Module):
@@ -51,6 +63,7 @@ class TextCNN(nn.Module):
 
     A filter is affine in each word of its window: z_t = b + sum_l W_l v_{t+l}. So each distinct word of the batch is
     projected once, and windows are sums of those projections: the same result as a convolution, several times faster.
+    Where no gradients are asked for, projections are kept for the next batch (`WordProjections`).
     """
 
     kind = "cnn"
@@ -68,14 +81,19 @@ class TextCNN(nn.Module):
         )
         self.dropout = nn.Dropout(self.config.dropout)
         self.head = nn.Linear(self.config.filters * len(self.config.kernel_sizes), self.config.classes)
+        self._projections = WordProjections()
+
+    @classmethod
+    def untrained(cls, options: CNNConfig, vectors: Callable[[], EmbeddingTable]) -> Self:
+        """A model of these options, over the vectors."""
+        return cls(vectors(), options)
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
         ids, lengths = self._prepared(ids, mask)
-        distinct, places = ids.unique(return_inverse=True)
-        vectors = self.embedding(distinct)
-        scores = [self._windows_of_words(convolution, vectors, places) for convolution in self._layers()]
-        return self.head(self.dropout(self.pool(scores, lengths)))
+        features = self._features(ids, lengths) if torch.is_grad_enabled() else self._features_of_parts(ids, lengths)
+        logits: Tensor = self.head(self.dropout(features))
+        return logits
 
     def from_vectors(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """Logits of word vectors [texts, words, width], for attacks and training that move in vector space."""
@@ -84,7 +102,8 @@ class TextCNN(nn.Module):
         if missing > 0:
             vectors = F.pad(vectors, (0, 0, 0, missing))
         scores = [convolution(vectors.transpose(1, 2)).transpose(1, 2) for convolution in self._layers()]
-        return self.head(self.dropout(self.pool(scores, mask.sum(dim=1))))
+        logits: Tensor = self.head(self.dropout(self.pool(scores, mask.sum(dim=1))))
+        return logits
 
     def pool(self, scores: Sequence[Tensor], lengths: Tensor) -> Tensor:
         """Features [texts, filters of all widths] from pre-activations [texts, windows, filters] of each width."""
@@ -114,20 +133,62 @@ class TextCNN(nn.Module):
         missing = max(self.config.kernel_sizes) - ids.shape[1]
         return (F.pad(ids, (0, missing), value=PADDING) if missing > 0 else ids), mask.sum(dim=1)
 
+    def _features(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """The pooled features, with gradients."""
+        distinct, places = ids.unique(return_inverse=True)
+        vectors = self.embedding(distinct)
+        return self.pool([self._windows_of_words(layer, vectors, places) for layer in self._layers()], lengths)
+
+    def _features_of_parts(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """The pooled features, without gradients: a few texts at a time, each part as long as its longest text."""
+        layers = self._layers()
+        vocabulary = len(self.embedding.weight)
+        read = torch.zeros(vocabulary, dtype=torch.bool, device=ids.device)
+        read[ids] = True
+        distinct = read.nonzero().flatten()
+        words = self._projections.of(
+            distinct, self.embedding(distinct), [layer.weight for layer in layers], vocabulary=vocabulary
+        )
+        place_of = torch.empty(vocabulary, dtype=torch.int64, device=ids.device)
+        place_of[distinct] = words.places
+        texts = max(POSITIONS_AT_ONCE // ids.shape[1], 1)
+        features = []
+        for first in range(0, max(len(ids), 1), texts):
+            part = lengths[first : first + texts]
+            longest = max(part.tolist(), default=0)
+            places = place_of[ids[first : first + texts, : max(longest, *self.config.kernel_sizes)]]
+            features.append(self._pooled(layers, words.rows, places, part))
+        return torch.cat(features)
+
+    def _pooled(self, layers: Sequence[nn.Conv1d], rows: Sequence[Tensor], places: Tensor, lengths: Tensor) -> Tensor:
+        """The features of texts whose words stand at these places of `rows` (`ProjectedWords`).
+
+        Adding b rounds monotonely, so the greatest z + b is the greatest z, plus b: one sum for each text and filter.
+        """
+        activation = ACTIVATIONS[self.config.activation]
+        biases = [layer.bias for layer in layers if layer.bias is not None]
+        if self.config.pooling == "max" and activation.monotone:
+            greatest = [
+                window_sums(each, places, layer.kernel_size[0], (lengths - layer.kernel_size[0]).clamp(min=0)).amax(
+                    dim=1
+                )
+                for layer, each in zip(layers, rows, strict=True)
+            ]
+            return activation.function(torch.cat(greatest, dim=1) + torch.cat(biases))
+        scores = [
+            window_sums(each, places, layer.kernel_size[0]).add_(bias)
+            for layer, each, bias in zip(layers, rows, biases, strict=True)
+        ]
+        return self.pool(scores, lengths)
+
     @staticmethod
     def _windows_of_words(convolution: nn.Conv1d, vectors: Tensor, places: Tensor) -> Tensor:
         """Pre-activations [texts, windows, filters] from the vectors of the distinct words and where they stand."""
         weight, bias = convolution.weight, convolution.bias  # [filters, width, size], [filters]
-        filters, _, size = weight.shape
-        windows = places.shape[1] - size + 1
+        windows = places.shape[1] - weight.shape[2] + 1
         assert bias is not None
-        if not torch.is_grad_enabled():  # in one pass over the windows, without a sum for each offset in between
-            projected = F.linear(vectors, weight.permute(2, 0, 1).flatten(0, 1)).view(-1, filters)
-            bags = (places * size).unfold(1, size, 1) + torch.arange(size, device=places.device)
-            total = F.embedding_bag(bags.flatten(0, 1), projected, mode="sum")
-            return total.add_(bias).view(len(places), windows, filters)
         total = bias
-        for offset in range(size):
+        for offset in range(weight.shape[2]):
             projected = F.linear(vectors, weight[:, :, offset])
             total = total + F.embedding(places[:, offset : offset + windows], projected)
         return total

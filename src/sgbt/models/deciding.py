@@ -2,7 +2,8 @@
 
 Rounding errors of a TextCNN in float32 are bounded by its weights alone (`sgbt.certify.rounding`), and the linear
 models add up in float64 whatever they are stored in. Through the steps of an LSTM errors of float32 may grow beyond
-every margin, and half precision is too coarse for any: such models are stored as they are and evaluated in float64.
+every margin, half precision is too coarse for any, and of other kinds of models nothing is known: they are stored as
+they are and evaluated in float64.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import copy
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from sgbt.models.blueprint import AnyModel
+from sgbt.models.blueprint import AnyModel, Bag, parts_of
+from sgbt.models.cnn import TextCNN
 from sgbt.models.embedding import WordEmbedding
+from sgbt.models.state import ModelState, embeddings_of
 
 
 def decides_in_float64(model: AnyModel) -> bool:
@@ -22,18 +25,19 @@ def decides_in_float64(model: AnyModel) -> bool:
     precisions = {weight.dtype for weight in model.parameters()}
     if precisions == {torch.float64}:
         return False
-    return precisions != {torch.float32} or any(isinstance(part, nn.LSTM) for part in model.modules())
+    return precisions != {torch.float32} or not all(isinstance(part, TextCNN | Bag) for part in parts_of(model))
 
 
 @dataclass(frozen=True, eq=False)
 class Twin:
     """A copy in float64 of everything but the word vectors, which it shares: of those, what is read becomes float64.
 
-    `kept` are the weights as they were when it was made, so that no change of them, however made, is missed.
+    `state` is what the model was when it was made, so that no change of it is missed; word vectors, being shared, are
+    always those of now.
     """
 
     model: AnyModel
-    kept: dict[str, Tensor]
+    state: ModelState
 
     @staticmethod
     @torch.no_grad()
@@ -48,24 +52,14 @@ class Twin:
             for name, weight in part.named_parameters(recurse=False):
                 if id(weight) not in shared:
                     setattr(part, name, nn.Parameter(weight.double(), requires_grad=False))
+            for name, buffer in part.named_buffers(recurse=False):
+                if buffer.is_floating_point():
+                    setattr(part, name, buffer.double())
             if isinstance(part, WordEmbedding):
                 part.precision = torch.float64
-        return Twin(twin.eval(), {name: weight.clone() for name, weight in _changing(model).items()})
+        return Twin(twin.eval(), ModelState.of(model))
 
     def still_of(self, model: AnyModel) -> bool:
-        """Whether the model's weights are what they were."""
-        now = _changing(model)
-        same = now.keys() == self.kept.keys() and all(torch.equal(now[name], self.kept[name]) for name in now)
-        pairs = zip(_embeddings(model), _embeddings(self.model), strict=True)
-        return same and all(ours.weight is theirs.weight for ours, theirs in pairs)
-
-
-def _embeddings(model: AnyModel) -> list[WordEmbedding]:
-    return [part for part in model.modules() if isinstance(part, WordEmbedding)]
-
-
-def _changing(model: AnyModel) -> dict[str, Tensor]:
-    """The weights and buffers that a twin has copies of."""
-    shared = {id(part.weight) for part in _embeddings(model)}
-    named = [*model.named_parameters(), *model.named_buffers()]
-    return {name: weight.detach() for name, weight in named if id(weight) not in shared}
+        """Whether the model is what it was."""
+        pairs = zip(embeddings_of(model), embeddings_of(self.model), strict=True)
+        return self.state.still_of(model) and all(ours.weight is theirs.weight for ours, theirs in pairs)

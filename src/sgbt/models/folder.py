@@ -17,9 +17,9 @@ from sgbt.documents import read_json_object
 from sgbt.errors import DataError, LexiconError, ModelError
 from sgbt.files import atomic_write
 from sgbt.lexicon import SubstitutionTable, Vocabulary
+from sgbt.models.arrays import fault_in_arrays
 from sgbt.models.blueprint import AnyModel, blueprint, build
 from sgbt.models.classifier import TextClassifier
-from sgbt.models.finite import odd_weight
 from sgbt.models.identity import Identity, identity_of
 from sgbt.models.weights import weights_of
 from sgbt.version import __version__
@@ -53,12 +53,13 @@ def save_classifier(classifier: TextClassifier, folder: str | Path, *, training:
 
     `training` is kept as a note on how the model came about; nothing reads it back.
     """
-    folder = Path(folder)
+    folder, weights = Path(folder), weights_of(classifier.model)
+    _refuse_odd_arrays(classifier.model, weights, "the model to be saved")
     _forget(folder / CONFIG)
     classifier.vocabulary.save(folder / VOCABULARY)
     if classifier.table is not None:
         classifier.table.to_json(folder / TABLE)
-    save_tensors(weights_of(classifier.model), folder / WEIGHTS)
+    save_tensors(weights, folder / WEIGHTS)
     identity = identity_of(classifier)
     config = {
         "format": FORMAT,
@@ -236,7 +237,8 @@ def _filled(plan: dict[str, Any], path: Path) -> AnyModel:
     """The model of a blueprint with the weights of a file; memory is taken only when both agree on every size."""
     stored = load_tensors(path)
     with torch.device("meta"):
-        wanted = build(plan).state_dict()
+        empty = build(plan)
+    wanted = empty.state_dict()
     if set(stored) != set(wanted):
         odd = sorted(set(stored) ^ set(wanted))
         raise ModelError(
@@ -247,11 +249,13 @@ def _filled(plan: dict[str, Any], path: Path) -> AnyModel:
             raise ModelError(
                 wanted=f"{name} of shape {tuple(wanted[name].shape)}", got=str(tuple(tensor.shape)), where=str(path)
             )
-    if (faulty := odd_weight(stored)) is not None:
-        raise ModelError(wanted=f"finite numbers in {faulty[0]}", got=faulty[1], where=str(path), remedy="train again")
+    _refuse_odd_arrays(empty, stored, str(path))
     model = build(plan)
-    precisions = {tensor.dtype for tensor in stored.values() if tensor.is_floating_point()}
-    if len(precisions) == 1:  # a model that was saved in float64 comes back in float64
-        model.to(precisions.pop())
+    model.to(next(tensor.dtype for tensor in stored.values() if tensor.is_floating_point()))  # as it was saved
     model.load_state_dict(stored)
     return model
+
+
+def _refuse_odd_arrays(model: AnyModel, weights: dict[str, torch.Tensor], where: str) -> None:
+    if (fault := fault_in_arrays(model, weights)) is not None:
+        raise ModelError(wanted=fault[0], got=fault[1], where=where, remedy="train again")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
+from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import ModelError
 from sgbt.lexicon.vocabulary import PADDING, UNKNOWN
 from sgbt.models.bag_features import places_of
@@ -71,6 +73,11 @@ class GramBagConfig:
         """Of every map from words to codes."""
         return (self.resolution, *self.more_resolutions)
 
+    @property
+    def reads_vectors(self) -> bool:
+        """Whether word vectors are needed to train such a model."""
+        return False
+
 
 class GramBag(nn.Module):
     """Logits = bias + the sum of weight[run] over the different runs of 1 to `longest` codes that a text has.
@@ -95,6 +102,11 @@ class GramBag(nn.Module):
         self.config = replace(config or GramBagConfig(), **options)
         self.bias = nn.Parameter(torch.zeros(self.config.classes))
         self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))
+
+    @classmethod
+    def untrained(cls, options: GramBagConfig, vectors: Callable[[], EmbeddingTable]) -> Self:
+        """A model of these options, which reads no vectors."""
+        return cls(options)
 
     def adopt(self, *, codes: Tensor, keys: Tensor) -> None:
         """Take the features: a code for every id of the vocabulary [ids], or [maps, ids] of several maps, and sorted

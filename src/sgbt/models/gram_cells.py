@@ -51,3 +51,21 @@ class GramCells:
         most = np.ones(texts)
         np.maximum.at(most, self.text, self.options)
         return most
+
+
+def least_entries(counts: Array, starts: Array, *, longest: int, ending: int) -> float:
+    """How many runs the options of all cells have together when each word's slots are a piece of their own.
+
+    `counts` is how many codes each word can have, texts one after the other; text t begins at `starts[t]`. The slots
+    that end at a word have as many options as the last `longest` words have ways; larger pieces have more.
+    """
+    text = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    late = (np.asarray(starts)[1:] - ending)[text]  # runs that begin from here on are listed twice
+    ways, touched, slots = np.ones(len(counts)), np.zeros(len(counts), bool), np.zeros(len(counts))
+    for back in range(longest):
+        within = np.zeros(len(counts), bool)
+        within[back:] = text[back:] == text[: max(len(text) - back, 0)]
+        before = np.where(within, np.roll(counts, back), 1)
+        ways, touched = ways * before, touched | (before > 1)
+        slots += (touched & within) * (1.0 + (np.arange(len(counts)) - back >= late))
+    return float((ways * slots).sum())

@@ -223,7 +223,8 @@ def _among(texts: Array, keys: Array, asked_texts: Array, asked_keys: Array) -> 
     place = np.searchsorted(listed, asked_keys).clip(max=len(listed) - 1)
     asked = asked_texts * len(listed) + place
     found = pairs[np.searchsorted(pairs, asked).clip(max=len(pairs) - 1)] == asked
-    return found & (listed[place] == asked_keys)
+    among: Array = found & (listed[place] == asked_keys)
+    return among
 
 
 def _holders(texts: Array, slots: Array, keys: Array) -> Array:

@@ -48,17 +48,27 @@ def gram_worst_margins(model: GramBag, ids: Tensor, allowed: Tensor, mask: Tenso
 def gram_worst_within(
     model: GramBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, budget: int | None
 ) -> Tensor:
-    """The same bound when at most `budget` words are replaced, [texts, classes], by dynamic programming.
+    """The same bound when at most `budget` words are replaced, [texts, classes]."""
+    return gram_worst_levels(model, ids, allowed, mask, labels, budget=budget)[:, -1]
 
-    Each map from words to codes takes its own worst words.
+
+@torch.no_grad()
+def gram_worst_levels(
+    model: GramBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, budget: int | None
+) -> Tensor:
+    """The same bound when at most 0, 1, ... `budget` words are replaced, [texts, 1 + budget, classes].
+
+    By dynamic programming along the text that counts the words replaced so far, neighbours or not. Each map from words
+    to codes takes its own worst words. Without a budget there is one number, for any number of words.
     """
     ids, allowed, mask, labels = _on_cpu(ids, allowed, mask, labels)
     bias = model.bias.detach().cpu()
-    worst = bias - bias[labels].unsqueeze(1)
+    worst = (bias - bias[labels].unsqueeze(1)).unsqueeze(1)
     for number, codes in enumerate(_codes_of(model, ids, mask)):
         text, fixed = _text_of(model, codes, mask, labels, number << MAP_SHIFT)
-        worst = worst + fixed + worst_of_cells(text, budget=budget)[:, -1]
-    return worst.scatter(1, labels.unsqueeze(1), 0.0).to(model.weight.device)
+        worst = worst + fixed.unsqueeze(1) + worst_of_cells(text, budget=budget)
+    own = labels.view(-1, 1, 1).expand(-1, worst.shape[1], 1)
+    return worst.scatter(2, own, 0.0).to(model.weight.device)
 
 
 @torch.no_grad()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -33,10 +34,10 @@ class LinearBagConfig:
     """The share of features that a training step leaves out."""
     ties: tuple[float, ...] = (30.0, 100.0, 300.0)
     """Resolutions of the communities of substitutes whose words share a part of their weights when training is on the
-    worst case (`sgbt.training.bag_ties`); none: every word learns by itself. They suit tables of some thousand words;
+    worst case (`sgbt.training.ties`); none: every word learns by itself. They suit tables of some thousand words;
     where a small table has no communities at any of them, those at resolution 1 are taken."""
     from_vectors: bool = False
-    """Whether training on the worst case also lets word vectors say what a word weighs (`sgbt.training.bag_ties`):
+    """Whether training on the worst case also lets word vectors say what a word weighs (`sgbt.training.ties`):
     words that train has seldom then learn from words that are used like them. What is trained needs no vectors."""
     places: bool = False
     """Whether a word counts more or less by how far it stands from either end of the text (`sgbt.models.places`)."""
@@ -55,6 +56,11 @@ class LinearBagConfig:
                 wanted="two classes, minimum_count of 1, resolution and ties above 0, dropout below 1",
                 got=str(self),
             )
+
+    @property
+    def reads_vectors(self) -> bool:
+        """Whether word vectors are needed to train such a model."""
+        return self.from_vectors
 
 
 class LinearBag(nn.Module):
@@ -90,6 +96,11 @@ class LinearBag(nn.Module):
         self.places = Places() if self.config.places else None
         self.bias = nn.Parameter(torch.zeros(self.config.classes))
         self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))
+
+    @classmethod
+    def untrained(cls, options: LinearBagConfig, vectors: Callable[[], EmbeddingTable]) -> Self:
+        """A model of these options; vectors are read only where the options ask for them."""
+        return cls(options, vectors=vectors() if options.reads_vectors else None)
 
     def adopt(self, *, codes: Tensor, keys: Tensor) -> None:
         """Take the features: a code for every id of the vocabulary, and sorted keys. All weights become zero."""
@@ -130,7 +141,8 @@ class LinearBag(nn.Module):
         Their squares add up to one in every text that has words. In float64.
         """
         if self.places is not None:
-            return self.places(mask)
+            factors: Tensor = self.places(mask)
+            return factors
         return mask.sum(dim=1).clamp(min=1).double().rsqrt().unsqueeze(1) * mask
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:

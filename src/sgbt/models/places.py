@@ -14,6 +14,8 @@ EDGES = (5, 10, 20, 40, 80, 160, 320)
 NEARNESSES = len(EDGES) + 1
 ZONES = NEARNESSES**2
 """A zone is a pair: how near the beginning, how near the end."""
+LARGEST_EXPONENT = 100.0
+"""Numbers of a stored model stay within it: then the squares of factors neither overflow nor vanish in float64."""
 
 
 class Places(nn.Module):

@@ -33,4 +33,5 @@ class TwoChannel(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """Logits of token ids [texts, words]."""
-        return self.words(ids, mask) + self.codes(ids, mask)
+        logits: Tensor = self.words(ids, mask) + self.codes(ids, mask)
+        return logits

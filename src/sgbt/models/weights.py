@@ -22,5 +22,5 @@ def weights_hash(model: AnyModel) -> str:
     whole = hashlib.sha256()
     for name, tensor in sorted(weights_of(model).items()):
         whole.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-        whole.update(tensor.numpy().tobytes())
+        whole.update(tensor.flatten().view(torch.uint8).numpy().tobytes())  # numpy knows no bfloat16
     return whole.hexdigest()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sgbt.bounds.ibp import Pair, extremes_over_choices, through_lstm, through_windows, worst_logits
+from sgbt.errors import ModelError
 from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.bag_worst_case import worst_margins
@@ -53,40 +56,73 @@ def feature_box(model: TextCNN | BiLSTM, ids: Tensor, allowed: Tensor, mask: Ten
         ids, allowed, mask = F.pad(ids, (0, 0, 0, 1)), F.pad(allowed, (0, 0, 0, 1)), F.pad(mask, (0, 1))
     allowed = allowed | ~mask.unsqueeze(-1)
     codes = model.embedding.encode(ids.masked_fill(~mask.unsqueeze(-1), PADDING))
-    if isinstance(model, TextCNN):
-        return _cnn_box(model, codes, allowed, mask, epsilon)
-    return _bilstm_box(model, codes, allowed, mask, epsilon)
+    return _box(model, codes, allowed, mask, epsilon)
 
 
+@singledispatch
 def worst_case_logits(
-    model: TextCNN | BiLSTM | TwoChannel | LinearBag | GramBag,
-    ids: Tensor,
-    allowed: Tensor,
-    mask: Tensor,
-    labels: Tensor,
-    *,
-    epsilon: float = 1.0,
+    model: Any, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
 ) -> Tensor:
     """Upper bounds of (logit k - logit of the label) over all substitutions: [texts, classes], zero at the label.
 
     Of a `LinearBag` they are exact. For linear models, `epsilon` below one draws them towards the text's own margins.
+    A new kind of model registers its own here; with it, it can be trained on the worst case and certified.
     """
-    if isinstance(model, LinearBag | GramBag):
-        bound = worst_margins if isinstance(model, LinearBag) else gram_worst_margins
-        worst = bound(model, ids, allowed, mask, labels)  # type: ignore[arg-type]
-        if epsilon == 1.0:
-            return worst
-        logits = model(ids[..., 0], mask)
-        return epsilon * worst + (1 - epsilon) * (logits - logits.gather(1, labels.unsqueeze(1)))
-    if isinstance(model, TwoChannel):  # bounds of the parts add up to a bound of the sum
-        return sum(
-            (worst_case_logits(part, ids, allowed, mask, labels, epsilon=epsilon) for part in model.parts),
-            start=torch.zeros((), device=ids.device),
-        )
+    raise ModelError(
+        wanted="a model with a worst case",
+        got=type(model).__name__,
+        remedy="register one: @sgbt.models.worst_case_logits.register",
+    )
+
+
+@worst_case_logits.register
+def _of_network(
+    model: TextCNN | BiLSTM, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
+) -> Tensor:
     features = feature_box(model, ids, allowed, mask, epsilon=epsilon)
     return worst_logits(features, model.head.weight, model.head.bias, labels)
 
 
+@worst_case_logits.register
+def _of_sum(
+    model: TwoChannel, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
+) -> Tensor:
+    return sum(  # bounds of the parts add up to a bound of the sum
+        (worst_case_logits(part, ids, allowed, mask, labels, epsilon=epsilon) for part in model.parts),
+        start=torch.zeros((), device=ids.device),
+    )
+
+
+@worst_case_logits.register
+def _of_linear_bag(
+    model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
+) -> Tensor:
+    return _drawn(model, worst_margins(model, ids, allowed, mask, labels), ids, mask, labels, epsilon)
+
+
+@worst_case_logits.register
+def _of_gram_bag(
+    model: GramBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
+) -> Tensor:
+    return _drawn(model, gram_worst_margins(model, ids, allowed, mask, labels), ids, mask, labels, epsilon)
+
+
+def _drawn(
+    model: LinearBag | GramBag, worst: Tensor, ids: Tensor, mask: Tensor, labels: Tensor, epsilon: float
+) -> Tensor:
+    """Worst margins drawn towards those of the texts themselves."""
+    if epsilon == 1.0:
+        return worst
+    logits: Tensor = model(ids[..., 0], mask)
+    return epsilon * worst + (1 - epsilon) * (logits - logits.gather(1, labels.unsqueeze(1)))
+
+
+@singledispatch
+def _box(model: Any, ids: Tensor, allowed: Tensor, mask: Tensor, epsilon: float) -> Pair:
+    raise TypeError(type(model).__name__)
+
+
+@_box.register
 def _cnn_box(model: TextCNN, ids: Tensor, allowed: Tensor, mask: Tensor, epsilon: float) -> Pair:
     missing = max(model.config.kernel_sizes) - ids.shape[1]
     if missing > 0:
@@ -114,6 +150,7 @@ def _cnn_box(model: TextCNN, ids: Tensor, allowed: Tensor, mask: Tensor, epsilon
     return model.pool_activated(least, lengths), model.pool_activated(greatest, lengths)
 
 
+@_box.register
 def _bilstm_box(model: BiLSTM, ids: Tensor, allowed: Tensor, mask: Tensor, epsilon: float) -> Pair:
     lengths = mask.sum(dim=1).clamp(min=1)
     sets = WordSets.of(ids, allowed)

@@ -4,10 +4,10 @@ A resource is looked up in the data home, then at its official public address, t
 without being installed. Whatever supplies it, its content is checked against a known fingerprint before it is used.
 """
 
-from sgbt.resources.acquire import Attempt, Copy, UnavailableError, check, get, locate
+from sgbt.resources.acquire import Copy, UnavailableError, check, get, locate
 from sgbt.resources.catalogue import CATALOGUE, resource_named
 from sgbt.resources.progress import Progress, Silent
-from sgbt.resources.resource import Layout, Located, Provider, Resource
+from sgbt.resources.resource import Attempt, Layout, Located, Provider, Resource
 
 __all__ = [
     "CATALOGUE",

@@ -18,13 +18,13 @@ from sgbt.files import (
     PARTIAL,
     atomic_write,
     disk_errors,
-    exclusive,
     is_disk_failure,
     make_folder,
     stamp_of,
     user_cache,
     writing_errors,
 )
+from sgbt.locks import exclusive
 from sgbt.resources.catalogue import resource_named
 from sgbt.resources.members import UNREADABLE
 from sgbt.resources.progress import Progress, Silent

@@ -6,10 +6,8 @@ internet goes on to the next source within seconds.
 
 from __future__ import annotations
 
-import ctypes
 import http.client
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sgbt.files import is_disk_failure, sha256_of
+from sgbt.machine import before_program
 from sgbt.resources.progress import Progress
 
 CONNECT_SECONDS = 4.0
@@ -176,15 +175,6 @@ class HomeFile:
         raise SourceFailure(f"no {self.name} there")
 
 
-_C = ctypes.CDLL(None)
-PR_SET_PDEATHSIG = 1
-
-
-def _end_with_parent() -> None:
-    """Run in the child before its program starts: Linux ends it when this process ends, even by kill -9."""
-    _C.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def _run(command: list[str], errand: Errand, task: str, size: int) -> None:
     errand.progress.start(f"{task} ({size / 1e6:.0f} MB)", None)
     try:
@@ -196,7 +186,7 @@ def _run(command: list[str], errand: Errand, task: str, size: int) -> None:
             errors="replace",
             timeout=PACKAGE_SECONDS,
             check=False,
-            preexec_fn=_end_with_parent,
+            preexec_fn=before_program(),
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise SourceFailure(f"{command[0]} did not finish ({problem})") from problem

@@ -16,7 +16,7 @@ from sgbt.serve.files import static_files
 from sgbt.serve.guard import CSV_PATH, PREDICT_PATH, Guard
 from sgbt.serve.jobs import Pool
 from sgbt.serve.monitoring import HEALTH_PATH, add_monitoring
-from sgbt.serve.predicting import ShortRoute, answer_of, task_of
+from sgbt.serve.predicting import PredictFirst
 from sgbt.serve.refusals import REFUSALS, Responses, refuse_in_sentences
 from sgbt.serve.waiting import answer_to, lines_of, submitted
 from sgbt.version import __version__
@@ -72,6 +72,7 @@ def create_app(pool: Pool, *, token: str | None = None, names: Iterable[str] | N
         app.add_api_route(path, page, methods=["GET"], include_in_schema=False)
     app.openapi = partial(_described, app, pool.models)  # type: ignore[method-assign]
     refuse_in_sentences(app)
+    app.add_middleware(PredictFirst, pool=pool)
     app.add_middleware(
         Guard,
         limits=limits,
@@ -94,36 +95,27 @@ def _add_texts(app: FastAPI, pool: Pool) -> None:
         """The models, in the order of the command line."""
         return pool.models
 
-    async def predict(asked: schema.AskedPredictions, request: Request) -> bytes:
+    @app.post(PREDICT_PATH, response_model=schema.Prediction | schema.Predictions, responses=REFUSALS)
+    async def predict(asked: schema.AskedPredictions) -> None:
         """The label of a text, or of many at once."""
-        job = submitted(pool, request, task_of(asked), seconds)
-        return answer_of(asked, await answer_to(request, job))
-
-    app.router.add_api_route(
-        PREDICT_PATH,
-        predict,
-        methods=["POST"],
-        response_model=schema.Prediction | schema.Predictions,
-        responses=REFUSALS,
-        route_class_override=ShortRoute,
-    )
+        raise AssertionError("it is described here, and answered by PredictFirst")
 
     @app.post("/certify", response_model=schema.Certified, responses=REFUSALS)
     async def certify(asked: schema.CertifyRequest, request: Request) -> Any:
         """The label of a text, whether it is proven to stay, and every word's share of the worst case."""
         task = {"do": "certify", **asked.model_dump()}
-        return await answer_to(request, submitted(pool, request, task, seconds))
+        return await answer_to(request.scope, request.receive, submitted(pool, request.scope, task, seconds))
 
     @app.post("/attack", response_model=schema.Attacked, responses=REFUSALS)
     async def attack(asked: schema.AttackRequest, request: Request) -> Any:
         """Try to change the label of a text by replacing words."""
         task = {"do": "attack", **asked.model_dump()}
-        return await answer_to(request, submitted(pool, request, task, seconds))
+        return await answer_to(request.scope, request.receive, submitted(pool, request.scope, task, seconds))
 
     @app.post("/attack/live", response_class=StreamingResponse, responses=REFUSALS | LINES)
     async def attack_live(asked: schema.LiveAttackRequest, request: Request) -> StreamingResponse:
         """The same, swap by swap, until the label flips or the proof holds."""
-        job = submitted(pool, request, {"do": "live", **asked.model_dump()}, seconds)
+        job = submitted(pool, request.scope, {"do": "live", **asked.model_dump()}, seconds)
         return StreamingResponse(lines_of(job), media_type="application/x-ndjson")
 
 
@@ -144,7 +136,7 @@ def _add_files(app: FastAPI, pool: Pool) -> None:
         content = _decoded(await request.body())
         columns = {"text_column": text, "label_column": label}
         task = {"do": "csv", "text": content, "model": model, "most": limits.csv_rows, **columns}
-        done = await answer_to(request, submitted(pool, request, task, limits.csv_seconds))
+        done = await answer_to(request.scope, request.receive, submitted(pool, request.scope, task, limits.csv_seconds))
         counts = json.dumps({"rows": done["rows"], **done["verdicts"]})
         return Response(
             done["csv"],

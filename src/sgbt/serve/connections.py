@@ -15,9 +15,15 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sgbt.serve.limits import Limits, client_key
+
+MOST_HEAD = 1 << 16
+"""Bytes of a request that are not its body: its head, mostly. The marks of a body in chunks may be longer than it."""
+MARKS_PER_BYTE = 8
+ON_DISCONNECT = "sgbt.on_disconnect"
+"""In the scope of a request: the functions that are called if its client goes away before the answer is complete."""
 
 
 class Connections:
@@ -85,14 +91,17 @@ class Deadline:
         self._then()
 
 
-class TimedProtocol(H11Protocol):
+class TimedProtocol(HttpToolsProtocol):
     """HTTP over one connection, with a deadline for every wait. `registry` counts it with all others."""
 
     registry: Connections
+    _beside_body = _of_body = 0
+    _begun = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, or say in a sentence why not."""
         super().connection_made(transport)
+        self._cycles: list[RequestResponseCycle] = []
         self.since = time.monotonic()
         limits = self.registry.limits
         self._head = Deadline(self.loop, limits.head_seconds, self._too_slow)
@@ -108,17 +117,51 @@ class TimedProtocol(H11Protocol):
         self.registry.discard(self)
         self._head.stop()
         self._reading.stop()
+        self.pipeline.clear()
+        for cycle in self._cycles:  # of requests sent without waiting for answers, the first may be under way
+            if not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
+                for call in cycle.scope[ON_DISCONNECT]:  # type: ignore[literal-required]
+                    call()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Read on; a head that has begun must come to its end."""
         if not self._admitted or self.transport.is_closing():
             return
+        self._beside_body += len(data)
         super().data_received(data)
-        if self._between:
+        if self._beside_body > MOST_HEAD + MARKS_PER_BYTE * self._of_body:
+            self.send_400_response("")
+        elif self._between:
             self._head.start()
         else:
             self._head.stop()
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request is there."""
+        self._begun = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """The head is there: the application begins at the next turn of the loop."""
+        self._begun = False
+        super().on_headers_complete()
+        self.scope[ON_DISCONNECT] = []  # type: ignore[literal-required]
+        self._cycles = [cycle for cycle in self._cycles if not cycle.response_complete]
+        self._cycles.append(self.cycle)
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body is there."""
+        self._beside_body -= len(body)
+        self._of_body += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The whole request is there."""
+        self._beside_body = self._of_body = 0
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """The answer is written; it has yet to be read."""
@@ -149,6 +192,9 @@ class TimedProtocol(H11Protocol):
     def _should_upgrade(self) -> bool:
         return False  # there are no web sockets here
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Answer in HTTP as it is; nobody needs to hear of it."""
+
     @property
     def unfinished(self) -> bool:
         """Whether the server waits for the client: for a request, or for the rest of one."""
@@ -159,7 +205,7 @@ class TimedProtocol(H11Protocol):
         return self.cycle is None or bool(self.cycle.response_complete)
 
     def _too_slow(self) -> None:
-        if self.conn.trailing_data[0]:
+        if self._begun:
             self._say(408, f"wanted the head of a request within {self.registry.limits.head_seconds:g} s.")
         else:
             self.transport.abort()

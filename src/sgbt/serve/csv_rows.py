@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sgbt.by_class import ByClass
-from sgbt.certify import Certificate, Prepared, certify
+from sgbt.certify import Prepared, certify
+from sgbt.certify.columns import PREDICTED, PROVEN, predicted_cells, proven_cells
 from sgbt.certify.summary import by_class
 from sgbt.data.tables import Table, read_csv, shown
 from sgbt.errors import DataError
 
 Step = Callable[[dict[str, Any]], None]
 UPLOAD = "the uploaded file"
-ADDED = ("predicted", "probability", "verdict", "margin", "radius", "replaceable", "unknown", "tier")
+ADDED = (*PREDICTED, *PROVEN)
 """The columns that are added; a file that has one of them already is refused."""
 MOST_CLASSES, MOST_LETTERS = 20, 60
 """What is said of classes goes into a header, which has little room."""
@@ -42,7 +43,8 @@ def certified_csv(
     rows = csv.writer(out, lineterminator="\r\n")
     rows.writerow([*table.columns, *ADDED])
     for row, (proof, chance) in enumerate(zip(proofs, chances, strict=True)):
-        rows.writerow([*(column[row] for column in table.columns.values()), *_added(proof, chance, names)])
+        added = (*predicted_cells(names[proof.predicted], chance), *proven_cells(proof))
+        rows.writerow([*(column[row] for column in table.columns.values()), *added])
     verdicts = [str(proof.verdict) for proof in proofs]
     return {
         "csv": out.getvalue(),
@@ -59,20 +61,6 @@ def _classes(found: ByClass) -> dict[str, Any]:
     shown = [{**each, "label": each["label"][:MOST_LETTERS]} for each in told["classes"] if each in largest]
     warning = found.warning if found.warning is None else found.warning[: 2 * MOST_LETTERS]
     return {"labelled": found.labelled, "warning": warning, "classes": shown}
-
-
-def _added(proof: Certificate, chance: float, names: Sequence[str]) -> tuple[object, ...]:
-    radius = proof.replaceable if proof.certified else proof.radius
-    return (
-        names[proof.predicted],
-        f"{chance:.6f}",
-        proof.verdict,
-        f"{proof.margin:.6g}",
-        "" if radius is None else radius,
-        proof.replaceable,
-        proof.unknown,
-        proof.tier,
-    )
 
 
 def _column(table: Table, name: str) -> list[Any]:

@@ -23,12 +23,7 @@ def predictions(classifier: TextClassifier, texts: Sequence[str]) -> list[dict[s
             "words": words,
             "read": min(words, classifier.max_length),
         }
-        for label, row, words in zip(
-            found.labels,
-            found.probabilities.tolist(),
-            (len(classifier.tokenizer.words(text)) for text in texts),
-            strict=True,
-        )
+        for label, row, words in zip(found.labels, found.probabilities.tolist(), found.words.tolist(), strict=True)
     ]
 
 

@@ -109,7 +109,7 @@ class Pool:
 
     def _run(self, worker: WorkerProcess, task: Mapping[str, Any], jobs: Sequence[Job]) -> Message:
         def left() -> bool:
-            return all(job.cancelled.is_set() for job in jobs)
+            return all(job.cancelled for job in jobs)
 
         try:
             return worker.run(task, max(job.seconds for job in jobs), hear=jobs[0].tell, left=left)

@@ -49,7 +49,7 @@ class Job:
         self.size = sum(map(len, task["texts"])) if "texts" in task else len(task["text"])
         self._loop = loop
         self._messages: asyncio.Queue[Message] = asyncio.Queue()
-        self.cancelled = threading.Event()
+        self.cancelled = False
 
     def tell(self, message: Message) -> None:
         """Pass a message on to the loop of whoever waits; nobody may be there any more."""
@@ -57,7 +57,7 @@ class Job:
 
     def leave(self) -> None:
         """Nobody waits for the answer any more; call it from the loop of whoever waited."""
-        self.cancelled.set()
+        self.cancelled = True
         self._messages.put_nowait({"kind": LEFT})
 
     async def messages(self) -> AsyncIterator[Message]:
@@ -69,7 +69,7 @@ class Job:
                 if message["kind"] in FINAL:
                     return
         finally:
-            self.cancelled.set()
+            self.cancelled = True
 
     async def last(self) -> Message:
         """The last message; whoever stops waiting for it cancels the job."""
@@ -78,7 +78,7 @@ class Job:
                 pass
             return message
         finally:
-            self.cancelled.set()
+            self.cancelled = True
 
 
 def deliver(letters: Iterable[tuple[Job, Message]]) -> None:
@@ -154,7 +154,7 @@ class Lanes:
             if jobs and not (lane is Lane.PREDICT and fits and job.task["model"] == jobs[0].task["model"]):
                 break
             self._drop_first(lane)
-            if not job.cancelled.is_set():
+            if not job.cancelled:
                 jobs.append(job)
                 texts, size = texts + more, size + job.size
         return jobs
@@ -181,7 +181,7 @@ class Lanes:
 
     def _forget(self, lane: Lane) -> None:
         """Drop the jobs that nobody waits for."""
-        left = [job for jobs in self._waiting[lane].values() for job in jobs if not job.cancelled.is_set()]
+        left = [job for jobs in self._waiting[lane].values() for job in jobs if not job.cancelled]
         self._waiting[lane].clear()
         for job in left:
             self._waiting[lane].setdefault(job.client, deque()).append(job)

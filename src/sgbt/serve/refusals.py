@@ -75,17 +75,22 @@ def sentence_of(problem: Mapping[str, Any]) -> str:
     return f"{where or 'wanted another request'}: {problem['msg']}."
 
 
+def refusal(status: int, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """An answer that says why there is no other."""
+    return JSONResponse({"detail": detail}, status_code=status, headers=headers)
+
+
 async def _invalid(request: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, RequestValidationError)
-    return JSONResponse({"detail": sentence_of(problem.errors()[0])}, status_code=422)
+    return refusal(422, sentence_of(problem.errors()[0]))
 
 
 async def _refused(request: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, HTTPException)
     own = problem.detail.startswith("wanted ")
     detail = problem.detail if own else WITHOUT_SENTENCE.get(problem.status_code, problem.detail)
-    return JSONResponse({"detail": detail}, status_code=problem.status_code, headers=problem.headers)
+    return refusal(problem.status_code, detail, problem.headers)
 
 
 async def _failed(request: Request, problem: Exception) -> JSONResponse:
-    return JSONResponse({"detail": FAILURE}, status_code=500, headers=HEADERS)
+    return refusal(500, FAILURE, HEADERS)

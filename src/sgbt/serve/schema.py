@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
+from sgbt.registry import ATTACKS
+
 MOST_TEXTS = 256
-METHODS = Literal["pwws", "genetic", "pso", "greedy", "beam", "gradient", "ensemble"]
+
+if TYPE_CHECKING:
+    AttackName = str
+else:
+    AttackName = Literal[tuple(name for name in ATTACKS if ":" not in name)]
+"""The attacks a client may ask for: those of the registry, without presets."""
 
 
 def _whole(given: Any) -> Any:
@@ -74,7 +81,7 @@ class LiveAttackRequest(PredictRequest):
 class AttackRequest(PredictRequest):
     """A text to attack."""
 
-    method: Annotated[METHODS, Field(description="The attack; ensemble is all of them.")] = "greedy"
+    method: Annotated[AttackName, Field(description="The attack; ensemble is all of them.")] = "greedy"
     seed: Annotated[int, Field(ge=0, lt=2**32, description="Seed of everything random."), WHOLE] = 0
     max_queries: Annotated[int, Field(ge=1, le=1_000_000, description="Texts to ask about at most."), WHOLE] = 100_000
 

@@ -11,11 +11,15 @@ from typing import Any
 from sgbt.attacks import attack
 from sgbt.certify import Prepared
 from sgbt.errors import ServeError
-from sgbt.models import TextClassifier, TwoChannel, load_classifier
+from sgbt.models import TextClassifier, load_classifier
+from sgbt.models.blueprint import parts_of
 from sgbt.models.note import training_note
 from sgbt.serve.csv_rows import certified_csv
 from sgbt.serve.examine import examined, predictions
 from sgbt.serve.live_attack import live_attack
+
+UNSAID = ("index", "model_hash", "table_hash", "options", "max_queries", "labelled")
+"""What a row of an attack says beside what whoever asked for it knows."""
 
 Step = Callable[[dict[str, Any]], None]
 
@@ -32,7 +36,7 @@ class Model:
     def describe(self) -> dict[str, Any]:
         """What a person should know of the model before trusting its answers."""
         model, table = self.classifier.model, self.prepared.table
-        parts = model.parts if isinstance(model, TwoChannel) else (model,)
+        parts = parts_of(model)
         kind = " + ".join(type(part).__name__ for part in parts)
         return {
             "name": self.name,
@@ -114,7 +118,7 @@ class Desk:
             max_queries=task["max_queries"],
         )
         row = result.to_row() | {"label": names[result.label], "after": names[result.after], "model": model.name}
-        return {name: value for name, value in row.items() if name not in ("index", "model_hash", "table_hash")}
+        return {name: value for name, value in row.items() if name not in UNSAID}
 
     def _model(self, name: str | None) -> Model:
         if name is None:

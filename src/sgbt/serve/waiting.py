@@ -7,9 +7,10 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from fastapi import HTTPException, Request
-from starlette.types import Receive
+from fastapi import HTTPException
+from starlette.types import Receive, Scope
 
+from sgbt.serve.connections import ON_DISCONNECT
 from sgbt.serve.jobs import Pool
 from sgbt.serve.lanes import BusyError, Job
 from sgbt.serve.limits import client_key
@@ -17,9 +18,9 @@ from sgbt.serve.refusals import why
 from sgbt.serve.worker import DONE, STEP
 
 
-def submitted(pool: Pool, request: Request, task: Mapping[str, Any], seconds: float) -> Job:
+def submitted(pool: Pool, scope: Scope, task: Mapping[str, Any], seconds: float) -> Job:
     """A job in its lane, or 503 if there is no place."""
-    client = client_key(request.client.host) if request.client else ""
+    client = client_key(scope["client"][0]) if scope.get("client") else ""
     try:
         return pool.submit(task, seconds=seconds, client=client)
     except BusyError:
@@ -27,13 +28,17 @@ def submitted(pool: Pool, request: Request, task: Mapping[str, Any], seconds: fl
         raise HTTPException(503, "wanted a free place in the queue, got none; try again.", headers=wait) from None
 
 
-async def answer_to(request: Request, job: Job) -> Any:
+async def answer_to(scope: Scope, receive: Receive, job: Job) -> Any:
     """The answer of a job, or the error that says why there is none; if the client goes away, so does the job."""
-    watching = asyncio.ensure_future(_left(request.receive, job))
-    try:
+    if ON_DISCONNECT in scope:
+        scope[ON_DISCONNECT].append(job.leave)
         message = await job.last()
-    finally:
-        watching.cancel()
+    else:  # on a server that is not ours
+        watching = asyncio.ensure_future(_left(receive, job))
+        try:
+            message = await job.last()
+        finally:
+            watching.cancel()
     if message["kind"] != DONE:
         raise HTTPException(*why(message))
     return message["answer"]

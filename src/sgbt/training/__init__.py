@@ -11,17 +11,11 @@ from sgbt.training.penalties import totals
 from sgbt.training.sem import SEM
 from sgbt.training.train import Run, train
 
-OBJECTIVES: dict[str, type[Objective]] = {
-    kind.name: kind for kind in (Standard, GBM, SGBT, IBP, ASCC, ATFL, SEM, Certified)
-}
-"""Every objective by its name on the command line."""
-
 __all__ = [
     "ASCC",
     "ATFL",
     "GBM",
     "IBP",
-    "OBJECTIVES",
     "PRESETS",
     "SEM",
     "SGBT",

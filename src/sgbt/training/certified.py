@@ -1,8 +1,9 @@
-"""certified: the road to the highest certified accuracy, every part switchable.
+"""certified: interval worst-case training, growth-bound penalties and synonym compactness, each switchable.
 
-Interval worst-case training (`IBP`) plus the growth-bound penalties plus substitutes drawn together in a trainable
-embedding, or tied in it (`sgbt.training.tied_words`). A network can learn beside a linear model, of codes that
-substitutions hardly touch or of single words (`sgbt.training.beside`), or begin as one (`sgbt.training.from_bag`).
+The objective itself is `IBP` + beta L_GBM + gamma L_SGBT + the width of synonym sets in a trainable embedding
+(`sgbt.training.closeness`), with word dropout. Its other options choose, by the names that grids and configuration
+files use, what else makes up a training: the start of the weights (`sgbt.training.initialisers`), parameter sharing
+(`sgbt.training.ties`) and the recipe (`sgbt.training.recipes`).
 """
 
 from __future__ import annotations
@@ -11,51 +12,59 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-import torch
-
-from sgbt.embeddings import EmbeddingTable
 from sgbt.errors import TrainingError
-from sgbt.lexicon.codes import code_matrix, community_codes
-from sgbt.models import Bag, GramBag, LinearBag, Network
+from sgbt.models import GramBagConfig, LinearBagConfig, Network
 from sgbt.training.closeness import KINDS, closeness
 from sgbt.training.ibp import IBP
-from sgbt.training.objective import Corpus, Parts, Reference, Step, check_range
+from sgbt.training.initialisers import average_in_clusters, start_in_clusters
+from sgbt.training.objective import Corpus, Objective, Parts, Reference, Step, check_range
 from sgbt.training.penalties import PENALTIES, Normaliser
-from sgbt.training.tied_words import RESOLUTION, start_in_communities
+from sgbt.training.recipes import LateFusion, Recipe, Residual, WarmStart, recipe_of
 from sgbt.training.word_dropout import with_words_dropped
 
 
 @dataclass(frozen=True)
 class Certified(IBP):
-    """IBP + beta L_GBM + gamma L_SGBT + substitutes drawn together (+ a linear channel beside the network)."""
+    """IBP + beta L_GBM + gamma L_SGBT + synonym compactness."""
 
     name: ClassVar[str] = "certified"
     of_weights_alone: ClassVar[frozenset[str]] = PENALTIES
+    of_networks: ClassVar[tuple[str, ...]] = (
+        "beta",
+        "gamma",
+        "drawn_together",
+        "code_channel",
+        "bag_channel",
+        "from_bag",
+        "ties",
+    )
+    """Options that mean nothing for a linear model, which has no loose bound and no embedding."""
 
     beta: float = 0.01
     gamma: float = 0.01
     drawn_together: float = 0.1
+    """Weight of synonym compactness."""
     closeness: str = "interval"
+    """How compactness is measured."""
     code_channel: bool = False
-    """Whether the words learn beside a `GramBag`, and from communities."""
+    """Recipe: a `GramBag` is added to the network; words start as cluster means."""
     channel_ending: int = 0
     """The option `ending` of that GramBag."""
     channel_resolutions: tuple[float, ...] = ()
     """Its option `more_resolutions`."""
     bag_channel: bool = False
-    """Whether the words learn beside a `LinearBag` of single words that count by their places."""
+    """Recipe: a `LinearBag` of single words with positional weights is added to the network."""
     apart: bool = False
-    """Whether the network learns as though no channel stood beside it; their logits are added all the same."""
+    """Whether the two are trained independently (late fusion) rather than the network on the residual."""
     weighed: bool = False
-    """Whether those logits are added by the weight that serves dev best (`sgbt.training.weighing`)."""
+    """Whether late fusion chooses the ensemble weight on dev."""
     from_communities: bool = False
-    """Whether every word starts as the mean of its community: boxes are narrow there."""
+    """Initialiser: every word starts as the mean of its synonym cluster, where boxes are narrow."""
     ties: tuple[float, ...] = ()
-    """Resolutions of the communities whose words learn together (`sgbt.training.tied_words`); the whole table is then
-    read, and every word starts as the mean of its community."""
+    """Parameter sharing: resolutions of the clusters whose words are tied; the whole table is then read, and every word
+    starts as the mean of its cluster."""
     from_bag: bool = False
-    """Whether a LinearBag of words alone is fitted first, and the network begins as that (`sgbt.training.from_bag`)."""
+    """Recipe: the network starts as a LinearBag that is fitted first."""
     normalisation: str = "initial"
     domain: str = "proven"
     word_dropout: float = 0.0
@@ -77,41 +86,49 @@ class Certified(IBP):
             raise TrainingError(
                 wanted="ties as a list of numbers above 0, all finite", got=repr(self.ties), where="the objective"
             )
-        chosen = [option for option in ("from_bag", "code_channel", "bag_channel") if getattr(self, option)]
-        if len(chosen) > 1:
-            raise TrainingError(
-                wanted="one of from_bag, code_channel, bag_channel", got=" and ".join(chosen), where="the objective"
-            )
-        if (self.channel_ending or self.channel_resolutions) and not self.code_channel:
-            raise TrainingError(
-                wanted="code_channel with channel_ending or channel_resolutions",
-                got="none",
-                where="the objective",
-                remedy="set code_channel",
-            )
-        if self.apart and not (self.code_channel or self.bag_channel):
-            raise TrainingError(
-                wanted="code_channel or bag_channel with apart", got="neither", where="the objective", remedy="set one"
-            )
-        if self.weighed and not self.apart:
-            raise TrainingError(
-                wanted="apart with weighed",
-                got="a network that learns what its channel leaves, which has its weight already",
-                where="the objective",
-                remedy="set apart, or leave weighed out",
-            )
-        self.channel(2, None)  # building it checks the options
+        self.recipe  # noqa: B018 - building it checks the options
 
     @property
-    def fits_first(self) -> bool:
-        """Whether a linear model is fitted before the network."""
-        return self.code_channel or self.bag_channel or self.from_bag
-
-    def channel(self, classes: int, vectors: EmbeddingTable | None) -> Bag | None:
-        """The linear model beside the network, still to be fitted; None where there is none."""
+    def recipe(self) -> Recipe:
+        """The recipe that the options choose; options that contradict each other are refused."""
+        chosen = [option for option in ("from_bag", "code_channel", "bag_channel") if getattr(self, option)]
+        if len(chosen) > 1:
+            raise _refused("one of from_bag, code_channel, bag_channel", " and ".join(chosen), "keep one")
+        if (self.channel_ending or self.channel_resolutions) and not self.code_channel:
+            raise _refused("code_channel with channel_ending or channel_resolutions", "none", "set code_channel")
+        if self.apart and not (self.code_channel or self.bag_channel):
+            raise _refused("code_channel or bag_channel with apart", "neither", "set one")
+        if self.weighed and not self.apart:
+            raise _refused(
+                "apart with weighed",
+                "a network that is trained on the residual, whose weight is one",
+                "set apart, or leave weighed out",
+            )
+        if not chosen:
+            return Recipe()
+        if self.from_bag:
+            return WarmStart()
+        part: GramBagConfig | LinearBagConfig = LinearBagConfig(features=(), places=True)
         if self.code_channel:
-            return GramBag(classes=classes, ending=self.channel_ending, more_resolutions=self.channel_resolutions)
-        return LinearBag(classes=classes, features=(), places=True, vectors=vectors) if self.bag_channel else None
+            part = GramBagConfig(ending=self.channel_ending, more_resolutions=self.channel_resolutions)
+        return LateFusion(part, weighted=self.weighed) if self.apart else Residual(part)
+
+    @property
+    def tied_at(self) -> tuple[float, ...]:
+        """Resolutions of the clusters whose words share parameters."""
+        return self.ties
+
+    def for_linear_model(self) -> Objective:
+        """As for IBP; options of networks are refused when they were set."""
+        plain = Certified()
+        for name in self.of_networks:
+            if getattr(self, name) not in (getattr(plain, name), 0):
+                raise TrainingError(
+                    wanted="an objective certified without growth penalties, ties or channels for a linear model",
+                    got=f"{name} = {getattr(self, name)}",
+                    remedy="leave it out: the worst case of a linear model is exact",
+                )
+        return super().for_linear_model()
 
     @property
     def normaliser(self) -> Normaliser:
@@ -119,20 +136,17 @@ class Certified(IBP):
         return Normaliser(self.normalisation, self.domain)
 
     def prepare(self, model: Network, corpus: Corpus) -> Network:
-        """Let every word start as the mean of its community, where that is asked for."""
+        """Let every word start as the mean of its cluster, where that is chosen."""
         if self.ties:
-            start_in_communities(model, corpus)
+            start_in_clusters(model, corpus)
         elif self.code_channel or self.from_communities:
-            assert corpus.table is not None
-            codes = community_codes(corpus.vocabulary, corpus.table, corpus.counts, resolution=RESOLUTION)
-            weights = np.array([0, 0, *(corpus.counts.get(word, 0) for word in corpus.vocabulary.words)], dtype=float)
-            means = code_matrix(model.embedding.weight.detach().cpu().numpy(), codes, weights)[codes]
-            with torch.no_grad():
-                model.embedding.weight.copy_(torch.from_numpy(means))
+            average_in_clusters(model, corpus)
         return super().prepare(model, corpus)
 
     def start(self, model: Network, step: Step | None = None) -> dict[str, float]:
         """The penalties' totals at initialisation."""
+        if not self.beta and not self.gamma:
+            return {}
         return self.normaliser.start(model, step, curved=bool(self.gamma))
 
     def parts(self, model: Network, step: Step, reference: Reference) -> Parts:
@@ -144,3 +158,12 @@ class Certified(IBP):
         if self.drawn_together and (model.embedding.weight.requires_grad or model.embedding.projection):
             parts["drawn_together"] = self.drawn_together * closeness(model, step, self.closeness)
         return parts
+
+
+def _refused(wanted: str, got: str, remedy: str) -> TrainingError:
+    return TrainingError(wanted=wanted, got=got, where="the objective", remedy=remedy)
+
+
+@recipe_of.register
+def _of_certified(objective: Certified) -> Recipe:
+    return objective.recipe

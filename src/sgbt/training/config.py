@@ -6,13 +6,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sgbt import documents
 from sgbt.errors import TrainingError, did_you_mean
 from sgbt.option_kinds import kind_of_option
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 T = TypeVar("T")
+Value = TypeVar("Value", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def read_toml(path: Path) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def with_options(value: Any, options: dict[str, Any], where: str) -> Any:
+def with_options(value: Value, options: dict[str, Any], where: str) -> Value:
     """A dataclass value with some fields changed; an unknown field, or a value of another kind, is refused by name."""
     known = {field.name: field.default for field in fields(value)}
     for name, option in options.items():

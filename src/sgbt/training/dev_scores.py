@@ -1,11 +1,14 @@
-"""What an epoch is judged by: how many dev texts a model labels rightly, and how many intervals prove."""
+"""What an epoch is judged by: how many dev texts a model labels rightly, and how many its bounds prove."""
 
 from __future__ import annotations
 
-import torch
+from collections.abc import Iterable, Iterator
 
-from sgbt.models import Bag, Network, worst_case_logits
-from sgbt.training.objective import Objective
+import torch
+from torch import Tensor
+
+from sgbt.models import Network, worst_case_logits
+from sgbt.models.margins import Margins
 from sgbt.training.parallel import Processes
 from sgbt.training.steps import Examples, steps_of
 
@@ -13,27 +16,39 @@ SCORED_AT_ONCE = 256
 
 
 @torch.no_grad()
-def dev_scores(model: Network | Bag, objective: Objective, dev: Examples, processes: Processes) -> dict[str, float]:
-    """Accuracy on dev and, for objectives that certify, the share that interval propagation proves.
+def dev_scores(
+    found: Iterable[tuple[Margins, Tensor]], *, certifies: bool, processes: Processes | None = None
+) -> dict[str, float]:
+    """Accuracy and, where `certifies`, the share of texts that the worst case proves, from margins and their labels.
 
-    `score` is what decides. Without dev texts there are no scores.
+    `score` is what decides between epochs. Each process gives the batches it has done. Without texts there are no
+    scores.
     """
+    counts = torch.zeros(3, dtype=torch.float64)
+    for margins, labels in found:
+        proven = margins.robust(labels) if certifies else 0
+        counts += torch.tensor([margins.correct(labels), proven, len(labels)], dtype=torch.float64)
+    correct, proven, texts = (processes or Processes()).sum(counts).tolist()
+    if not texts:
+        return {}
+    if certifies:
+        return {"accuracy": correct / texts, "certified": proven / texts, "score": proven / texts}
+    return {"accuracy": correct / texts, "score": correct / texts}
+
+
+@torch.no_grad()
+def network_margins(
+    model: Network, dev: Examples, processes: Processes, *, certifies: bool
+) -> Iterator[tuple[Margins, Tensor]]:
+    """The logits of this process's batches, with the worst case by interval propagation where `certifies`."""
     model.eval()
-    counts = torch.zeros(2, dtype=torch.float64)
-    certifies = objective.certifies
     steps = steps_of(dev, size=SCORED_AT_ONCE, device=processes.device, substitutes=certifies)
     for number, step in enumerate(steps):
         if number % processes.size != processes.rank:
             continue
-        counts[0] += int((step.joined(model(step.ids, step.mask)).argmax(dim=1) == step.labels).sum())
+        clean = worst = step.joined(model(step.ids, step.mask))
         if certifies:
             choices = step.choices
-            worst = worst_case_logits(model, choices.ids, choices.allowed, step.mask, step.labels)
-            others = step.joined(worst, epsilon=1.0).scatter(1, step.labels.unsqueeze(1), -torch.inf)
-            counts[1] += int((others.amax(dim=1) < 0).sum())
-    if not len(dev):
-        return {}
-    right, proven = (processes.sum(counts) / len(dev)).tolist()
-    if certifies:
-        return {"accuracy": right, "certified": proven, "score": proven}
-    return {"accuracy": right, "score": right}
+            bound = worst_case_logits(model, choices.ids, choices.allowed, step.mask, step.labels)
+            worst = step.joined(bound, epsilon=1.0)
+        yield Margins(clean, worst), step.labels

@@ -1,16 +1,17 @@
 """Training a GramBag: L-BFGS on all texts at once, the loss on a bound of the worst case over all substitutions.
 
-A weight is written as w = r v. r is what a run of codes tells by itself: the log of how much more often texts of a
-class have it than others (naive Bayes); v is what the optimiser moves, with an l2 penalty. So a run that tells nothing
-costs much to use, and one that tells much costs little: this is what makes linear models of a million runs good (Wang
-and Manning 2012, "Baselines and bigrams"). Runs that substitution can bring share the texts they can stand in, so that
-a run and what it can become start with like weights. The loss is convex and nothing is drawn at random, so it has one
-minimum. It takes minutes; a run that was interrupted starts again.
+A weight is w = r v. r is the log-count ratio of an n-gram of codes (naive Bayes): how much more often texts of a class
+have it than others; v is optimised with an l2 penalty (Wang and Manning 2012, "Baselines and bigrams"). N-grams that
+substitution can bring share the counts of the texts they can occur in, so that an n-gram and what it can become start
+with like weights. The loss is convex and nothing is random, so it has one minimum. It takes minutes; an interrupted
+training starts again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import torch
@@ -19,15 +20,16 @@ from torch import Tensor
 
 from sgbt.data import RaggedIds
 from sgbt.lexicon import UNKNOWN
-from sgbt.lexicon.codes import community_codes
 from sgbt.models import GramBag
-from sgbt.training.bag_blocks import Margins
-from sgbt.training.bag_options import RowSets
-from sgbt.training.gram_sides import Gathered, Side, gather, keys_told, sides_of
+from sgbt.models.bag_options import RowSets
+from sgbt.models.gram_margins import Gathered, LabelGrams, by_label, check_room, frequent_grams, gather
+from sgbt.models.margins import Margins
+from sgbt.training.dev_scores import dev_scores
 from sgbt.training.ibp import IBP
+from sgbt.training.listener import preparing
 from sgbt.training.log import RunLog
-from sgbt.training.loop import Trainer
-from sgbt.training.objective import Corpus
+from sgbt.training.loop import Trainer, prepared, trainer_of
+from sgbt.training.objective import Corpus, Objective
 from sgbt.training.steps import Examples
 
 TEMPERATURE = 0.1
@@ -47,29 +49,39 @@ class GramTrainer(Trainer):
         model = self.model
         assert isinstance(model, GramBag)
         self.kappa = self.objective.kappa if isinstance(self.objective, IBP) else 0.0
-        found = self._gathered(self.train)
-        keys = keys_told(found, minimum_count=model.config.minimum_count)
+        for part in (self.train, self.dev):
+            rows, maps = self._read(part)
+            check_room(rows, maps, longest=model.config.longest, ending=model.config.ending)
+        found = self._gathered(self.train, "runs of train")
+        keys = frequent_grams(found, minimum_count=model.config.minimum_count)
         model.adopt(codes=model.codes, keys=keys)
         train, dev = (
-            sides_of(parts, part.labels, keys) if len(part) else []
-            for parts, part in ((found, self.train), (self._gathered(self.dev), self.dev))
+            by_label(parts, part.labels, keys) if len(part) else []
+            for parts, part in ((found, self.train), (self._gathered(self.dev, "runs of dev"), self.dev))
         )
         del found
         log = RunLog.resume(self.folder, epoch=0, step=0)
-        ratios = told_ratios(train, len(keys), model.config.classes, model.config.prior)
+        ratios = log_count_ratios(train, len(keys), model.config.classes, model.config.prior)
         self._descend(model, ratios, train, dev, log)
         return log
 
-    def _gathered(self, examples: Examples) -> list[Gathered]:
-        model, rows = self.model, examples.rows
-        assert isinstance(model, GramBag)
-        index = examples.substitutions if self.kappa else None
+    def _gathered(self, examples: Examples, title: str) -> list[Gathered]:
+        assert isinstance(self.model, GramBag)
+        rows, maps = self._read(examples)
+        progress = partial(preparing, self.listener, title)
+        return gather(rows, maps, longest=self.model.config.longest, ending=self.model.config.ending, progress=progress)
+
+    def _read(self, examples: Examples) -> tuple[RaggedIds, list[RowSets]]:
+        """The words of texts as rows, and the codes that every row can have by each map."""
+        assert isinstance(self.model, GramBag)
+        rows, index = examples.rows, examples.substitutions if self.kappa else None
         if index is None:  # a row that only the table knows is then just an unknown word
             rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
-        maps, config = [RowSets.of(codes, index) for codes in model.maps], model.config
-        return gather(rows, maps, longest=config.longest, ending=config.ending)
+        return rows, [RowSets.of(codes, index) for codes in self.model.maps]
 
-    def _descend(self, model: GramBag, ratios: Tensor, train: list[Side], dev: list[Side], log: RunLog) -> None:
+    def _descend(
+        self, model: GramBag, ratios: Tensor, train: list[LabelGrams], dev: list[LabelGrams], log: RunLog
+    ) -> None:
         values = torch.zeros_like(ratios, requires_grad=True)
         bias = torch.zeros(model.config.classes, requires_grad=True)
         optimiser = torch.optim.LBFGS([values, bias], max_iter=STEPS, history_size=10, line_search_fn="strong_wolfe")
@@ -77,7 +89,7 @@ class GramTrainer(Trainer):
 
         def closure() -> Tensor:
             optimiser.zero_grad()
-            shares = self._losses([side.margins(ratios * values, bias, smooth=TEMPERATURE) for side in train], train)
+            shares = self._losses([part.margins(ratios * values, bias, smooth=TEMPERATURE) for part in train], train)
             loss = torch.stack([*shares.values()]).sum() + 0.5 * self.config.weight_decay * (values**2).sum()
             loss.backward()
             parts.update({name: float(share.detach()) for name, share in shares.items()})
@@ -88,13 +100,10 @@ class GramTrainer(Trainer):
             self.listener.epoch(epoch, self.config.epochs, 1)
             optimiser.step(closure)
             weight = (ratios * values).detach()
-            accuracy = _shares(train, weight, bias.detach())["accuracy"]
+            accuracy = _scores(train, weight, bias.detach(), certifies=False)["accuracy"]
             log.add(epoch=epoch, step=0, parts=dict(parts), accuracy=accuracy, texts=len(self.train))
             self.listener.step(0, dict(parts), accuracy, len(self.train))
-            scores = _shares(dev, weight, bias.detach()) if dev else {}
-            if scores:
-                scores = scores if self.kappa else {"accuracy": scores["accuracy"]}
-                scores["score"] = scores["certified" if self.kappa else "accuracy"]
+            scores = _scores(dev, weight, bias.detach(), certifies=bool(self.kappa))
             better = not scores or scores["score"] > best
             if better:
                 best, waited = scores.get("score", best), 0
@@ -108,9 +117,9 @@ class GramTrainer(Trainer):
             if waited >= self.config.patience:
                 break
 
-    def _losses(self, margins: list[Margins], sides: list[Side]) -> dict[str, Tensor]:
+    def _losses(self, margins: list[Margins], texts: list[LabelGrams]) -> dict[str, Tensor]:
         """Cross-entropy on the texts and on the worst case, in the shares of the objective."""
-        labels = torch.cat([torch.full((side.texts,), side.label) for side in sides])
+        labels = torch.cat([torch.full((part.texts,), part.label) for part in texts])
         kinds = {"cross_entropy": (1 - self.kappa, "clean"), "worst_case": (self.kappa, "worst")}
         return {
             name: share * F.cross_entropy(torch.cat([getattr(part, which) for part in margins]), labels)
@@ -119,35 +128,29 @@ class GramTrainer(Trainer):
         }
 
 
-def fit_codes(model: GramBag, corpus: Corpus) -> None:
-    """Give the model its codes; without a table every word is its own."""
-    if corpus.table is None:
-        maps = [torch.arange(len(corpus.vocabulary)) for _ in model.config.resolutions]
-    else:
-        words = (corpus.vocabulary, corpus.table, corpus.counts)
-        found = (community_codes(*words, resolution=resolution) for resolution in model.config.resolutions)
-        maps = [torch.from_numpy(codes) for codes in found]
+@prepared.register
+def _with_codes(model: GramBag, objective: Objective, corpus: Corpus, train: Examples) -> GramBag:
+    maps = [torch.from_numpy(corpus.clusters(resolution)) for resolution in model.config.resolutions]
     model.adopt(codes=torch.stack(maps) if len(maps) > 1 else maps[0], keys=model.keys)
+    return model
 
 
-def told_ratios(sides: list[Side], features: int, classes: int, prior: float) -> Tensor:
+@trainer_of.register
+def _gram_trainer(model: GramBag, corpus: Corpus) -> Callable[..., Trainer]:
+    return GramTrainer
+
+
+def log_count_ratios(texts: list[LabelGrams], features: int, classes: int, prior: float) -> Tensor:
     """log (share of a feature among those of a class's texts / its share among those of all other texts)."""
     counts = torch.full((classes, features), prior, dtype=torch.float64)
-    for side in sides:
-        counts[side.label] += side.told(features)
+    for part in texts:
+        counts[part.label] += part.document_counts(features)
     others = counts.sum(dim=0) - counts
     ratios = (counts / counts.sum(dim=1, keepdim=True)).log() - (others / others.sum(dim=1, keepdim=True)).log()
     return ratios.t().contiguous().float()
 
 
 @torch.no_grad()
-def _shares(sides: list[Side], weight: Tensor, bias: Tensor) -> dict[str, float]:
-    """The shares of texts that are labelled rightly as they are, and whatever is replaced."""
-    right = proven = 0
-    for side in sides:
-        found = side.margins(weight, bias)
-        others = torch.arange(weight.shape[1]) != side.label
-        right += int((found.clean[:, others].amax(dim=1) < 0).sum())
-        proven += int((found.worst[:, others].amax(dim=1) < 0).sum())
-    texts = sum(side.texts for side in sides)
-    return {"accuracy": right / texts, "certified": proven / texts}
+def _scores(texts: list[LabelGrams], weight: Tensor, bias: Tensor, *, certifies: bool) -> dict[str, float]:
+    found = ((part.margins(weight, bias), torch.full((part.texts,), part.label)) for part in texts)
+    return dev_scores(found, certifies=certifies)

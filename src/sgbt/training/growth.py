@@ -24,6 +24,8 @@ class GBM(Objective):
     beta: float = 0.1
     normalisation: str = "initial"
     domain: str = "proven"
+    detached: bool = False
+    """Penalties without a gradient, as the predecessor's public code has them: they are logged and train nothing."""
 
     def __post_init__(self) -> None:
         self.normaliser  # noqa: B018 - building it checks the options
@@ -47,6 +49,8 @@ class GBM(Objective):
     def parts(self, model: Network, step: Step, reference: Reference) -> Parts:
         """Cross-entropy and the penalties."""
         penalties = self.normaliser.parts(model, step, reference, **self.weights)
+        if self.detached:  # to compare with what that code trains: the model of cross-entropy alone
+            penalties = {name: part.detach() for name, part in penalties.items()}
         return super().parts(model, step, reference) | penalties
 
 

@@ -11,12 +11,14 @@ small recurrent weights (`calmed`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import singledispatch
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from sgbt.errors import TrainingError
 from sgbt.models import BiLSTM, Network, worst_case_logits
 from sgbt.training.objective import Corpus, Objective, Parts, Reference, Step, check_range
 
@@ -40,10 +42,15 @@ class IBP(Objective):
         check_range("ramp_epochs", self.ramp_epochs, 0)
         check_range("warm_up_epochs", self.warm_up_epochs, 0)
 
+    def for_linear_model(self) -> Objective:
+        """The same share of the loss on the worst case, without a schedule: no bound has to become tight first."""
+        if self.epsilon != 1:
+            raise TrainingError(wanted="epsilon of 1 for a linear model", got=str(self.epsilon), where="the objective")
+        return IBP(kappa=self.kappa, ramp_epochs=0.0)
+
     def prepare(self, model: Network, corpus: Corpus) -> Network:
         """Let an LSTM start with recurrent weights that do not widen boxes (`calmed`)."""
-        if isinstance(model, BiLSTM):
-            calmed(model)
+        calmed(model)
         return model
 
     def ramp(self, epoch: float) -> float:
@@ -72,8 +79,14 @@ class IBP(Objective):
         return parts
 
 
+@singledispatch
+def calmed(model: Any) -> None:
+    """Make the start of a network such that boxes do not widen from layer to layer; most need nothing."""
+
+
+@calmed.register
 @torch.no_grad()
-def calmed(model: BiLSTM) -> None:
+def _recurrent(model: BiLSTM) -> None:
     """Shrink recurrent weights until the magnitudes of every row add up to one at most.
 
     From one step to the next, a gate's box is wider than the hidden state's by at most that sum. Weights as they are

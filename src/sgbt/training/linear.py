@@ -1,8 +1,8 @@
 """Training a LinearBag: Adam on large blocks of texts, the loss on the worst case over all substitutions.
 
-The worst case is a maximum of linear functions of the weights, so the loss is convex in them, and nothing is drawn at
-random but the order of blocks (and dropout). The learning rate falls to zero as (1 - t)^2: substitutes settle at one
-weight only while steps are small. Around ambiguous words, training and the choice by dev use a bound slightly above the
+The worst case is a maximum of linear functions of the weights, so the loss is convex in them; only the order of blocks
+and dropout are random. The learning rate decays to zero as (1 - t)^2: substitutes reach equal weights only while steps
+are small. Around ambiguous words, training and the choice by dev use a bound slightly above the
 exact worst case (`PositionOptions`); certificates use the exact one. Everything stays on the CPU.
 """
 
@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -24,26 +25,28 @@ from torch import Tensor, nn
 from sgbt.data import RaggedIds
 from sgbt.errors import TrainingError
 from sgbt.lexicon import PADDING, UNKNOWN, SubstitutionTable, Vocabulary
-from sgbt.lexicon.codes import community_codes
 from sgbt.models import AnyModel, LinearBag
-from sgbt.training.bag_blocks import Piece, margins, pieces, positions_of
-from sgbt.training.bag_options import PositionKinds, PositionOptions, RowSets, frequent_keys
-from sgbt.training.bag_ties import BagTies
-from sgbt.training.bag_vectors import vectors_of_communities
-from sgbt.training.certified import Certified
+from sgbt.models.bag_blocks import Piece, margins, options_of, pieces, positions_of
+from sgbt.models.bag_options import READS, PositionKinds, RowSets, frequent_keys
+from sgbt.models.margins import Margins
+from sgbt.training.dev_scores import dev_scores
 from sgbt.training.ibp import IBP
+from sgbt.training.initialisers import cluster_vectors
 from sgbt.training.log import RunLog
-from sgbt.training.loop import Going, Taken, Trainer
+from sgbt.training.loop import Going, Taken, Trainer, prepared, trainer_of
 from sgbt.training.loss import Loss
-from sgbt.training.objective import Corpus, Objective, Parts, Standard
+from sgbt.training.objective import Corpus, Objective, Parts
 from sgbt.training.steps import Examples, Share, mixed
-from sgbt.training.ties import tied_levels
+from sgbt.training.ties import BagTies, tied_levels
 
 TEXTS_AT_ONCE = 2500
-MOST_OPTIONS = 200_000_000
-"""Ways to put a word between codes, over all texts: more of them do not fit into memory. A model that reads single
-words has no such limit."""
-OPTIONS_AT_ONCE = 10_000_000
+MOST_LISTED = 50_000_000
+"""Ways to put a word between codes, over all texts: where there are more, they are not listed (`bag_tables`)."""
+MOST_LISTED_AT_ONCE = 5_000_000
+"""The same, in so many texts as dev has in a block."""
+MOST_FEATURES = 600_000_000
+"""Features of words beside codes in all tables: more of them do not fit into memory. A model that reads single words
+has no such limit."""
 
 
 def bag_vocabulary(counts: Counter[str], table: SubstitutionTable | None, *, rare: int) -> Vocabulary:
@@ -57,72 +60,39 @@ def bag_vocabulary(counts: Counter[str], table: SubstitutionTable | None, *, rar
     return Vocabulary.build(kept, minimum_count=0)
 
 
-def bag_objective(objective: Objective) -> Objective:
-    """What an objective means for a linear model: which share of the loss is on the worst case.
-
-    The worst case is exact, so nothing that makes a bound tight applies: no growth penalty, no schedule, no embedding
-    in which to draw substitutes together. An objective that is made of these is refused, and so are such options of
-    `Certified` when they were set.
-    """
-    if type(objective) is Standard:
-        return objective
-    if type(objective) is Certified:
-        plain, parts = (
-            Certified(),
-            ("beta", "gamma", "drawn_together", "code_channel", "bag_channel", "from_bag", "ties"),
-        )
-        odd = [name for name in parts if getattr(objective, name) not in (getattr(plain, name), 0)]
-        if odd:
-            raise TrainingError(
-                wanted="an objective certified without growth penalties, ties or channels for a linear model",
-                got=f"{odd[0]} = {getattr(objective, odd[0])}",
-                remedy="leave it out: the worst case of a linear model is exact",
-            )
-    elif type(objective) is not IBP:
-        raise TrainingError(
-            wanted="one of standard, ibp, certified for a linear model", got=objective.name, where="the objective"
-        )
-    assert isinstance(objective, IBP)
-    if objective.epsilon != 1:
-        raise TrainingError(wanted="epsilon of 1 for a linear model", got=str(objective.epsilon), where="the objective")
-    return IBP(kappa=objective.kappa, ramp_epochs=0.0)
-
-
 def fit_features(model: LinearBag, corpus: Corpus, train: Examples) -> None:
     """Give the model its codes, and a weight for every feature that train has often enough."""
-    if not model.config.features:  # nothing reads codes, so there need be only one
+    if model.config.features:
+        codes = torch.from_numpy(corpus.clusters(model.config.resolution))
+    else:  # nothing reads codes, so there need be only one
         codes = torch.full((len(corpus.vocabulary),), UNKNOWN)
         codes[PADDING] = PADDING
-    elif corpus.table is None:
-        codes = torch.arange(len(corpus.vocabulary))
-    else:
-        found = community_codes(corpus.vocabulary, corpus.table, corpus.counts, resolution=model.config.resolution)
-        codes = torch.from_numpy(found)
-    parts: Iterator[tuple[PositionOptions, Tensor]] = iter(())
+    keys = torch.zeros(0, dtype=torch.int64)
     if model.config.features:
-        parts = _counted(train, RowSets.of(codes, train.substitutions))
-    keys = frequent_keys(model.config.features, parts, codes, minimum_count=model.config.minimum_count)
+        sets = RowSets.of(codes, train.substitutions)
+        (kinds,) = _kinds(train.rows, sets, len(train.rows))
+        _check_room(model, kinds, sets)
+        keys = frequent_keys(model.config.features, kinds, sets, codes, minimum_count=model.config.minimum_count)
     model.adopt(codes=codes, keys=keys)
 
 
-def _counted(train: Examples, sets: RowSets) -> Iterator[tuple[PositionOptions, Tensor]]:
-    """The options of all texts, some texts at a time, and how often each stands there; too many are refused."""
-    total = sum(kinds.options(sets) for kinds in _kinds(train, sets, TEXTS_AT_ONCE))
-    if total > MOST_OPTIONS:
+def _check_room(model: LinearBag, kinds: PositionKinds, sets: RowSets) -> None:
+    """Refuse texts whose ways to put a word between codes memory cannot hold, neither one by one nor as tables."""
+    total, tables = kinds.options(sets), 0
+    for reads in (READS[name] for name in model.config.features):
+        tables += kinds.read_by(reads, sets).options(sets if reads.word else sets.by_code)
+    if total > MOST_LISTED and tables > MOST_FEATURES:
         raise TrainingError(
-            wanted=f"at most {MOST_OPTIONS:,} ways to put a word between codes, in all texts together",
-            got=f"{total:,}",
+            wanted=f"at most {MOST_FEATURES:,} features of words beside codes, in all texts together",
+            got=f"{tables:,}, of {total:,} ways to put a word between codes",
             where="a LinearBag",
             remedy="let it read single words (features = []), lower its resolution, or take a smaller table",
         )
-    share = len(train.rows) * OPTIONS_AT_ONCE // max(total, 1)
-    for kinds in _kinds(train, sets, min(max(share, 1), TEXTS_AT_ONCE)):
-        yield PositionOptions.of(kinds, sets), kinds.counts
 
 
-def _kinds(train: Examples, sets: RowSets, texts: int) -> Iterator[PositionKinds]:
-    for rows in _chunks(len(train.rows), texts):
-        flat, _, first = positions_of(train.rows, rows)
+def _kinds(texts: RaggedIds, sets: RowSets, at_once: int) -> Iterator[PositionKinds]:
+    for rows in _chunks(len(texts), max(at_once, 1)):
+        flat, _, first = positions_of(texts, rows)
         yield PositionKinds.of(flat, first, sets, alone=False)
 
 
@@ -189,8 +159,8 @@ class LinearTrainer(Trainer):
             vectors = self._vectors(levels)
             ties = BagTies.of(bag, torch.from_numpy(levels), vectors)
             bag.weight = nn.Parameter(bag.weight.new_zeros(ties.parts, bag.config.classes))
-            told = levels.tobytes() + (b"" if vectors is None else vectors.numpy().tobytes())
-            self.settings = hashlib.sha256(self.settings.encode() + told).hexdigest()
+            shared = levels.tobytes() + (b"" if vectors is None else vectors.numpy().tobytes())
+            self.settings = hashlib.sha256(self.settings.encode() + shared).hexdigest()
         self.loss = BagLoss(bag, self.objective, ties)
 
     def run(self) -> RunLog:
@@ -210,7 +180,7 @@ class LinearTrainer(Trainer):
         return tied_levels(corpus, bag.config.ties)
 
     def _vectors(self, levels: np.ndarray) -> Tensor | None:
-        """What vectors say of words, averaged over the communities of the middle level; None where none take part."""
+        """Word vectors averaged over the clusters of the middle level; None where the model does not use vectors."""
         bag, corpus = _bag(self.model), self.corpus
         if not bag.config.from_vectors:
             return None
@@ -219,7 +189,7 @@ class LinearTrainer(Trainer):
                 wanted="word vectors for a LinearBag that learns from them", got="none", remedy="LinearBag(vectors=...)"
             )
         middle = levels[len(levels) // 2] if len(levels) else np.arange(levels.shape[1])
-        return vectors_of_communities(corpus.vocabulary, bag.source, corpus.counts, middle)
+        return cluster_vectors(corpus.vocabulary, bag.source, corpus.counts, middle)
 
     def _blocks(self, examples: Examples, order: np.ndarray, size: int) -> list[Block]:
         index = examples.substitutions if self.objective.needs_substitutions else None
@@ -228,12 +198,18 @@ class LinearTrainer(Trainer):
             rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
         model = _bag(self.model)
         sets = RowSets.of(model.codes, index)
-        found = []
+        options, found = None if self._few_options(rows, sets) else options_of(model, rows, sets), []
         for chunk in _chunks(len(order), size):
-            parts = tuple(pieces(model, rows, examples.labels, np.sort(order[chunk]), sets))
+            parts = tuple(pieces(model, rows, examples.labels, np.sort(order[chunk]), sets, options=options))
             labels = [piece.label for piece in parts for _ in piece.rows]
             found.append(Block(parts, torch.tensor(labels, dtype=torch.int64)))
         return found
+
+    def _few_options(self, rows: RaggedIds, sets: RowSets) -> bool:
+        if not _bag(self.model).config.features:
+            return True
+        options = [kinds.options(sets) for kinds in _kinds(rows, sets, TEXTS_AT_ONCE)]
+        return sum(options) <= MOST_LISTED and max(options) <= MOST_LISTED_AT_ONCE
 
     def _loss(self) -> Loss:
         return self.loss
@@ -246,28 +222,29 @@ class LinearTrainer(Trainer):
         return replace(super()._step(going, step, epoch, number), accuracy=self.loss.right / len(step.labels))
 
     def _rate(self, done: float) -> float:
-        return self.config.learning_rate * (1 - done) ** (self.config.fall or 2.0)
+        return float(self.config.learning_rate * (1 - done) ** (self.config.fall or 2.0))
 
     @torch.no_grad()
     def scores(self) -> dict[str, float]:
         """Accuracy on dev and, for objectives that certify, the share that the bound of training proves."""
-        bag, certifies = _bag(self.model), self.objective.certifies
-        right = proven = 0
-        weight = self.loss.weight()
+        return dev_scores(self._dev_margins(), certifies=self.objective.certifies)
+
+    def _dev_margins(self) -> Iterator[tuple[Margins, Tensor]]:
+        bag, weight = _bag(self.model), self.loss.weight()
         for piece in chain.from_iterable(block.pieces for block in self.dev_blocks):
-            found = margins(piece, weight, bag.bias, bag.places, clean=True, worst=certifies)
-            right += int((found.clean.argmax(dim=1) == piece.label).sum())
-            others = torch.arange(bag.config.classes) != piece.label
-            proven += int((found.worst[:, others].amax(dim=1) < 0).sum())
-        if not len(self.dev):
-            return {}
-        if certifies:
-            return {
-                "accuracy": right / len(self.dev),
-                "certified": proven / len(self.dev),
-                "score": proven / len(self.dev),
-            }
-        return {"accuracy": right / len(self.dev), "score": right / len(self.dev)}
+            found = margins(piece, weight, bag.bias, bag.places, clean=True, worst=self.objective.certifies)
+            yield found, torch.full((len(piece.rows),), piece.label)
+
+
+@prepared.register
+def _with_features(model: LinearBag, objective: Objective, corpus: Corpus, train: Examples) -> LinearBag:
+    fit_features(model, corpus, train)
+    return model
+
+
+@trainer_of.register
+def _linear_trainer(model: LinearBag, corpus: Corpus) -> Callable[..., Trainer]:
+    return partial(LinearTrainer, corpus=corpus)
 
 
 def _bag(model: AnyModel) -> LinearBag:

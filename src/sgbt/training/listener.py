@@ -19,19 +19,17 @@ class Listener(Protocol):
 
 
 @runtime_checkable
-class HearsBeforehand(Protocol):
-    """A listener that also wants to hear of linear models that are fitted before a network (`beforehand`)."""
+class HearsPreparing(Protocol):
+    """A listener that also wants to hear of long work before the first epoch (`preparing`)."""
 
-    def beforehand(self) -> Listener:
-        """Who is told of their epochs and steps."""
+    def preparing(self, title: str, done: int, of: int) -> None:
+        """So many texts of all were prepared."""
 
 
-def beforehand(listener: Listener) -> Listener:
-    """Who hears of linear models that are fitted before a network: nobody, unless the listener says otherwise.
-
-    A listener that counts or times epochs means those of the network.
-    """
-    return listener.beforehand() if isinstance(listener, HearsBeforehand) else Listeners()
+def preparing(listener: Listener, title: str, done: int, of: int) -> None:
+    """Tell a listener that wants to hear it of work before the first epoch."""
+    if isinstance(listener, HearsPreparing):
+        listener.preparing(title, done, of)
 
 
 class Listeners:
@@ -56,5 +54,14 @@ class Listeners:
             listener.scores(number, scores, best)
 
     def beforehand(self) -> Listener:
-        """Those of them who want to hear of linear models that are fitted before a network."""
-        return Listeners(*(beforehand(listener) for listener in self._heard_by))
+        """Who hears of linear models that are fitted before a network: those with a method of this name.
+
+        A listener that counts or times epochs means those of the network.
+        """
+        asked = (getattr(listener, "beforehand", None) for listener in self._heard_by)
+        return Listeners(*(own() for own in asked if own is not None))
+
+    def preparing(self, title: str, done: int, of: int) -> None:
+        """So many texts of all were prepared."""
+        for listener in self._heard_by:
+            preparing(listener, title, done, of)

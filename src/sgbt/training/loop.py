@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import singledispatch
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,11 +24,11 @@ from sgbt.errors import TrainingError
 from sgbt.models import Bag, Network
 from sgbt.training.checkpoint import Progress, load_checkpoint, save_checkpoint, trained_tensors
 from sgbt.training.config import TrainingConfig
-from sgbt.training.dev_scores import dev_scores
+from sgbt.training.dev_scores import dev_scores, network_margins
 from sgbt.training.listener import Listener, Listeners
 from sgbt.training.log import RunLog
 from sgbt.training.loss import Loss
-from sgbt.training.objective import Objective, Parts, Step
+from sgbt.training.objective import Corpus, Objective, Parts, Step
 from sgbt.training.parallel import Processes
 from sgbt.training.steps import Examples, Share, mixed, steps_of
 
@@ -168,7 +170,7 @@ class Trainer:
 
     def _rate(self, done: float) -> float:
         """The learning rate when so much of all steps is done, from 0 to 1."""
-        return self.config.learning_rate * (1 - done) ** self.config.fall
+        return float(self.config.learning_rate * (1 - done) ** self.config.fall)
 
     def _figures(self, going: Going, step: Step, parts: Parts, hits: list[Tensor]) -> Taken:
         """The figures of the whole batch, from every process's share of it."""
@@ -212,9 +214,12 @@ class Trainer:
         )
 
     def scores(self) -> dict[str, float]:
-        """How dev is told (`sgbt.training.dev_scores`); every epoch without scores is better than the one before."""
+        """The scores on dev (`sgbt.training.dev_scores`); an epoch without scores counts as better than the last."""
+        assert not isinstance(self.model, Bag), "linear models have margins of their own"
+        certifies = self.objective.certifies
         with parametrize.cached():
-            return dev_scores(self.model, self.objective, self.dev, self.processes)
+            found = network_margins(self.model, self.dev, self.processes, certifies=certifies)
+            return dev_scores(found, certifies=certifies, processes=self.processes)
 
     def _save(self, going: Going) -> None:
         folder = self.folder
@@ -225,6 +230,21 @@ class Trainer:
     def _written(self, going: Going, folder: Path) -> None:
         going.log.flush()
         save_checkpoint(folder, going.progress, self.model, going.optimiser, going.best)
+
+
+@singledispatch
+def prepared(model: Any, objective: Objective, corpus: Corpus, train: Examples) -> Any:
+    """The model as training starts: a network as the objective wants it, a linear model with the features of train.
+
+    A model with features of its own registers how it finds them.
+    """
+    return objective.prepare(model, corpus)
+
+
+@singledispatch
+def trainer_of(model: Any, corpus: Corpus) -> Callable[..., Trainer]:
+    """What trains such a model, called with the fields of `Trainer`; a model with a loop of its own registers it."""
+    return Trainer
 
 
 def _not_finite(got: str, where: str) -> TrainingError:

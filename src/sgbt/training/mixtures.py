@@ -11,7 +11,8 @@ from sgbt.training.objective import Step
 
 def word_vectors(model: Network, step: Step) -> Tensor:
     """The vectors of all choices, [texts, words, choices, width]."""
-    return model.embedding(model.embedding.encode(step.choices.ids))
+    vectors: Tensor = model.embedding(model.embedding.encode(step.choices.ids))
+    return vectors
 
 
 def mixed_logits(model: Network, step: Step, vectors: Tensor, mixture: Tensor) -> Tensor:

@@ -4,47 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-import torch
+import numpy as np
 import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.errors import TrainingError
 from sgbt.lexicon import Substitutions, SubstitutionTable, Vocabulary
+from sgbt.lexicon.codes import community_codes
 from sgbt.models import Network
+from sgbt.models.margins import Margins
 
 Parts = dict[str, Tensor]
 Reference = Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Leads:
-    """(logit k - logit of the label) of some texts, [texts, classes]: as they are, and at most when replaced."""
-
-    clean: Tensor
-    worst: Tensor
-
-    def at(self, epsilon: float) -> Tensor:
-        """From the texts themselves (0) to the worst case (1)."""
-        return self.clean if not epsilon else (1 - epsilon) * self.clean + epsilon * self.worst
-
-    def take(self, rows: Tensor) -> Leads:
-        """Those of some of the texts."""
-        return Leads(self.clean[rows], self.worst[rows])
-
-    def to(self, device: torch.device) -> Leads:
-        """The same on another device."""
-        return Leads(self.clean.to(device), self.worst.to(device))
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One batch and where training stands: `epoch` counts finished epochs, with the fraction of the running one.
 
-    `weight` is not one only where several processes share a batch unevenly (`steps_of`). `beside` is what another
-    channel, which is not trained, says of these texts; its logits and the model's add up.
+    `weight` is not one only where several processes share a batch unevenly (`steps_of`). `offset` are the margins of a
+    fitted model whose logits are added to those of the model in training (`sgbt.training.recipes`).
     """
 
     ids: Tensor
@@ -53,11 +35,11 @@ class Step:
     substitutions: Substitutions | None
     epoch: float
     weight: float = 1.0
-    beside: Leads | None = None
+    offset: Margins | None = None
 
     def joined(self, logits: Tensor, *, epsilon: float = 0.0) -> Tensor:
-        """The model's logits, or its worst case at `epsilon`, with what stands beside it added."""
-        return logits if self.beside is None else logits + self.beside.at(epsilon)
+        """The model's logits, or its worst case at `epsilon`, with the offset added."""
+        return logits if self.offset is None else logits + self.offset.at(epsilon)
 
     @property
     def choices(self) -> Substitutions:
@@ -68,11 +50,21 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What is known of the words before training: never more than train and the substitution table tell."""
+    """What is known of the words before training, from train and the substitution table alone."""
 
     vocabulary: Vocabulary
     counts: Mapping[str, int]
     table: SubstitutionTable | None
+    _clusters: dict[float, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def clusters(self, resolution: float) -> np.ndarray:
+        """The synonym cluster of every id (`community_codes`), found once; without a table every id is its own."""
+        if self.table is None:
+            return np.arange(len(self.vocabulary))
+        if resolution not in self._clusters:
+            found = community_codes(self.vocabulary, self.table, self.counts, resolution=resolution)
+            self._clusters[resolution] = found
+        return self._clusters[resolution]
 
 
 @dataclass(frozen=True)
@@ -90,8 +82,19 @@ class Objective:
     of_weights_alone: ClassVar[frozenset[str]] = frozenset()
     """The loss parts that depend on the model and not on the batch: processes that share a batch agree on them."""
 
+    @property
+    def tied_at(self) -> tuple[float, ...]:
+        """Resolutions of the clusters whose words share parameters (`sgbt.training.ties`); none: no sharing."""
+        return ()
+
+    def for_linear_model(self) -> Objective:
+        """The same objective for a linear model, whose worst case is exact; refused where it has no meaning there."""
+        raise TrainingError(
+            wanted="one of standard, ibp, certified for a linear model", got=self.name, where="the objective"
+        )
+
     def prepare(self, model: Network, corpus: Corpus) -> Network:
-        """The model to train: the given one, or one with an encoder or a second channel added."""
+        """The network to train: the given one with its starting weights or an encoder set."""
         return model
 
     def start(self, model: Network, step: Step | None = None) -> dict[str, float]:
@@ -117,3 +120,7 @@ def check_range(name: str, value: float, least: float, greatest: float = math.in
 @dataclass(frozen=True)
 class Standard(Objective):
     """Cross-entropy alone: the baseline that every other method is compared with."""
+
+    def for_linear_model(self) -> Objective:
+        """The same."""
+        return self

@@ -21,9 +21,10 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from sgbt.errors import SgbtError, TrainingError
+from sgbt.registry import DEVICES
 
 T = TypeVar("T")
-DEVICES = ("auto", "cpu", "cuda")
+
 PATIENCE = timedelta(hours=12)
 """How long processes wait for one another: the first may fit linear models for an hour before the network begins."""
 

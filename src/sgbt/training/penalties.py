@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +19,6 @@ from torch import Tensor, nn
 from sgbt.bounds import ConvBounds, LSTMCellBounds, ObservedRange
 from sgbt.bounds.activations import Activation
 from sgbt.bounds.cnn import Pooling
-from sgbt.bounds.domains import Domain
 from sgbt.errors import SgbtWarning, TrainingError
 from sgbt.models import BiLSTM, Network, TextCNN
 from sgbt.models.bilstm import reversed_within
@@ -51,7 +51,7 @@ def totals(model: Network, step: Step | None = None, *, domain: str = "proven") 
     the ranges that the batch of `step` happens to show, as in the paper's predecessor; they may regularise and can
     never certify.
     """
-    sums = [_layer_totals(bounds) for bounds in _bounds(model, step, domain)]
+    sums = [_layer_totals(bounds) for bounds in layer_bounds(model, step, domain)]
     return Totals(
         growth=torch.stack([part.growth for part in sums]).sum(),
         curvature=torch.stack([part.curvature for part in sums]).sum(),
@@ -104,35 +104,40 @@ class Normaliser:
         return parts
 
 
-def _bounds(model: Network, step: Step | None, domain: str) -> Iterator[ConvBounds | LSTMCellBounds]:
-    seen = _observed(model, step) if domain == "observed" else None
-    if isinstance(model, TextCNN):
-        pooling: Pooling = "average" if model.config.pooling == "mean" else "max"
-        for layer in model.convolutions:
-            assert isinstance(layer, nn.Conv1d)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SgbtWarning)  # `Normaliser.start` said so once
-                yield ConvBounds.of(
-                    layer,
-                    length=TEXT_LENGTH,
-                    activation=model.config.activation,
-                    pooling=pooling,
-                    inputs=seen[0].inputs if seen else None,
-                )
-        return
+@singledispatch
+def layer_bounds(model: Any, step: Step | None, domain: str) -> list[ConvBounds | LSTMCellBounds]:
+    """The growth and curvature bounds of every layer of a model; a new kind of network registers its own here."""
+    raise TrainingError(
+        wanted="a network with growth bounds", got=type(model).__name__, remedy="choose another objective, such as ibp"
+    )
+
+
+@layer_bounds.register
+def _of_cnn(model: TextCNN, step: Step | None, domain: str) -> list[ConvBounds | LSTMCellBounds]:
+    pooling: Pooling = "average" if model.config.pooling == "mean" else "max"
+    seen = ObservedRange.of(_observed_words(model, step)[0]) if domain == "observed" else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SgbtWarning)  # `Normaliser.start` said so once
+        return [
+            ConvBounds.of(layer, length=TEXT_LENGTH, activation=model.config.activation, pooling=pooling, inputs=seen)
+            for layer in model.convolutions
+            if isinstance(layer, nn.Conv1d)
+        ]
+
+
+@layer_bounds.register
+def _of_bilstm(model: BiLSTM, step: Step | None, domain: str) -> list[ConvBounds | LSTMCellBounds]:
+    if domain == "observed":
+        return _observed_cells(model, step)
     box = model.embedding.box()
-    for direction, lstm in enumerate((model.forwards, model.backwards)):
-        if seen:
-            ranges = seen[direction]
-            yield LSTMCellBounds.of(lstm, inputs=ranges.inputs, hidden=ranges.hidden, cell_state=ranges.cell)
-        else:
-            yield LSTMCellBounds.of(lstm, inputs=box, steps=TEXT_LENGTH)
+    return [LSTMCellBounds.of(lstm, inputs=box, steps=TEXT_LENGTH) for lstm in (model.forwards, model.backwards)]
 
 
 def _warn_of_kinks(model: Network) -> None:
-    if isinstance(model, TextCNN) and not Activation.named(model.config.activation).smooth:
+    activation = getattr(model.config, "activation", None)  # an LSTM has no choice of activation
+    if activation is not None and not Activation.named(activation).smooth:
         warnings.warn(
-            f"{model.config.activation} has a kink: its curvature bound is zero, so the penalty gamma L_SGBT trains "
+            f"{activation} has a kink: its curvature bound is zero, so the penalty gamma L_SGBT trains "
             "nothing; use tanh, or the objective gbm",
             SgbtWarning,
             stacklevel=2,
@@ -148,30 +153,27 @@ def _layer_totals(bounds: ConvBounds | LSTMCellBounds) -> Totals:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranges:
-    """What one direction of a layer saw in a batch."""
-
-    inputs: Domain
-    hidden: Domain | None = None
-    cell: Domain | None = None
-
-
 @torch.no_grad()  # ranges are data: they say where the penalty is taken, and are not themselves trained
-def _observed(model: TextCNN | BiLSTM, step: Step | None) -> list[_Ranges]:
+def _observed_words(model: Network, step: Step | None) -> tuple[Tensor, Tensor]:
+    """The vectors of the real words of a batch, and of the batch as a whole."""
     if step is None:
         raise TrainingError(wanted="a batch to observe ranges on", got="none", where="the domain 'observed'")
     vectors = model.embedding(model.embedding.encode(step.ids))
-    words = ObservedRange.of(vectors[step.mask])
-    if isinstance(model, TextCNN):
-        return [_Ranges(words)]
+    return vectors[step.mask], vectors
+
+
+def _observed_cells(model: BiLSTM, step: Step | None) -> list[ConvBounds | LSTMCellBounds]:
+    words, vectors = _observed_words(model, step)
+    assert step is not None
     lengths = step.mask.sum(dim=1).clamp(min=1)
-    return [
-        _Ranges(words, *_observed_states(lstm, read, lengths))
-        for lstm, read in ((model.forwards, vectors), (model.backwards, reversed_within(vectors, lengths)))
-    ]
+    bounds: list[ConvBounds | LSTMCellBounds] = []
+    for lstm, read in ((model.forwards, vectors), (model.backwards, reversed_within(vectors, lengths))):
+        hidden, cell = _observed_states(lstm, read, lengths)
+        bounds.append(LSTMCellBounds.of(lstm, inputs=ObservedRange.of(words), hidden=hidden, cell_state=cell))
+    return bounds
 
 
+@torch.no_grad()
 def _observed_states(lstm: nn.LSTM, vectors: Tensor, lengths: Tensor) -> tuple[ObservedRange, ObservedRange]:
     """The ranges of (h, c) before each real word, read step by step because an LSTM layer does not show its cells."""
     weights = [lstm.get_parameter(name) for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")]

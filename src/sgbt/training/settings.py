@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from sgbt.data import TextDataset, Tokenizer
-from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models import AnyModel, weights_hash
 from sgbt.models.blueprint import blueprint
 from sgbt.training.config import TrainingConfig
@@ -33,32 +32,24 @@ def note_of(dataset: TextDataset, objective: Objective, seed: int, config: Train
 
 
 def settings_of(
-    model: AnyModel,
-    dataset: TextDataset,
-    objective: Objective,
-    table: SubstitutionTable | None,
-    seed: int,
-    config: TrainingConfig,
-    vocabulary: Vocabulary,
-    tokenizer: Tokenizer,
-    communities: np.ndarray | None = None,
+    model: AnyModel, note: Mapping[str, Any], corpus: Corpus, tokenizer: Tokenizer, clusters: np.ndarray | None = None
 ) -> str:
     """One hash of all that determines the result: a checkpoint is continued only where it agrees.
 
-    `communities` are those whose words are tied, where any are: another version of what finds them may find others.
+    `clusters` are those whose words are tied, where any are: another version of what finds them may find others.
     """
-    note = note_of(dataset, objective, seed, config) | {"dev": {}}
+    note, table = {**note, "dev": {}}, corpus.table
     if tokenizer != Tokenizer():
         note["tokenizer"] = tokenizer.pattern
     note["config"] = {key: value for key, value in note["config"].items() if key != "checkpoint_seconds"}
     del note["dataset"]  # its hash says which one it is, wherever the file lies
-    parts = [note, blueprint(model), weights_hash(model), vocabulary.hash, table.hash if table else None]
-    if communities is not None:
-        parts.append(hashlib.sha256(np.ascontiguousarray(communities).tobytes()).hexdigest())
+    parts = [note, blueprint(model), weights_hash(model), corpus.vocabulary.hash, table.hash if table else None]
+    if clusters is not None:
+        parts.append(hashlib.sha256(np.ascontiguousarray(clusters).tobytes()).hexdigest())
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def settings_of_first(examples: Sequence[Examples], corpus: Corpus, config: TrainingConfig, *more: float | str) -> str:
+def settings_of_part(examples: Sequence[Examples], corpus: Corpus, config: TrainingConfig, *more: float | str) -> str:
     """One hash of all that determines a linear model that is fitted before a network."""
     assert corpus.table is not None
     whole = hashlib.sha256(json.dumps([corpus.vocabulary.hash, corpus.table.hash, str(config), *more]).encode())

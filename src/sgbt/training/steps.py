@@ -12,7 +12,8 @@ from torch import Tensor
 
 from sgbt.data import RaggedIds, batches
 from sgbt.lexicon import UNKNOWN, SubstitutionIndex
-from sgbt.training.objective import Leads, Step
+from sgbt.models.margins import Margins
+from sgbt.training.objective import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,8 @@ class Examples:
     labels: np.ndarray
     vocabulary_size: int
     substitutions: SubstitutionIndex | None
-    beside: Leads | None = None
-    """What another channel, which is not trained here, says of every text."""
+    offset: Margins | None = None
+    """The margins of a fitted model whose logits are added to those of the model in training."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -77,7 +78,7 @@ def steps_of(
             substitutions=index.for_rows(rows).to(device) if index is not None else None,
             epoch=epoch + number / count,
             weight=weight,
-            beside=examples.beside.take(texts).to(device) if examples.beside is not None else None,
+            offset=examples.offset.take(texts).to(device) if examples.offset is not None else None,
         )
 
 

@@ -1,26 +1,34 @@
-"""Ties: what one word learns, the words it can be replaced by learn with it.
+"""Parameter sharing: words that can replace each other share a part of what is learned of them.
 
-Training on the worst case wants substitutes to be alike. With numbers of its own for every word, each step moves only
-the worst word of each set, and they get there slowly, one overtaking the other; a word that train has seldom gets there
-never. So what is learned of a word is written as a sum: (own part + a part for each community of the word) /
-sqrt(1 + levels), the communities being those of the substitution graph at several resolutions (levels), coarse to fine.
-Every value can still be reached, but equal values of substitutes now cost the least under an l2 penalty: that penalty
-is the prior that all values have variance 1, and two of them a covariance of the number of levels that put their words
-together, over 1 + levels.
+Training on the worst case wants substitutes to be alike. With parameters of its own for every word, each step moves
+only the worst word of each set, and a word that is rare in train hardly moves. So the parameters of a word are a sum:
+(own part + a part for each cluster of the word) / sqrt(1 + levels), the clusters being communities of the substitution
+graph at several resolutions (levels). Every value can still be reached, but equal values of substitutes cost the least
+under an l2 penalty: that penalty is the prior that all values have variance 1, and two of them a covariance of the
+number of levels that put their words together, over 1 + levels.
+
+`tied` shares the vectors of a network: value = start + shared parts, so weight decay draws a word towards its start and
+its substitutes. `BagTies` shares the weights of a LinearBag. Trained models have plain parameters.
 """
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
+from sgbt.errors import TrainingError
 from sgbt.lexicon.codes import community_levels
+from sgbt.models import LinearBag, Network
+from sgbt.models.bag_features import with_word, word_of
 from sgbt.training.objective import Corpus
 
 
@@ -68,8 +76,8 @@ class Ties:
 
     def values(self, parts: Tensor) -> Tensor:
         """All rows of values, [rows, numbers], from the parts [parts, numbers]."""
-        result: Tensor = _Product.apply(parts, self.matrix, self.transposed)
-        return result
+        apply: Callable[..., Tensor] = _Product.apply  # torch gives it no types
+        return apply(parts, self.matrix, self.transposed)
 
     def to(self, device: torch.device) -> Ties:
         """The same on another device."""
@@ -106,3 +114,103 @@ def _sparse(rows: Tensor, columns: Tensor, values: Tensor, size: tuple[int, int]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
         return torch.sparse_csr_tensor(starts.int(), columns[order].int(), values[order], size, check_invariants=False)
+
+
+class TiedVectors(nn.Module):
+    """vectors = start + ties(parts): what the optimiser moves are the parts, which begin at zero."""
+
+    start: Tensor
+    matrix: Tensor
+    transposed: Tensor
+
+    def __init__(self, start: Tensor, ties: Ties) -> None:
+        super().__init__()
+        self.register_buffer("start", start, persistent=False)
+        self.register_buffer("matrix", ties.matrix, persistent=False)
+        self.register_buffer("transposed", ties.transposed, persistent=False)
+
+    def forward(self, parts: Tensor) -> Tensor:
+        """The vectors of all words, [words, width]."""
+        return self.start + Ties(self.matrix, self.transposed).values(parts)
+
+    def right_inverse(self, vectors: Tensor) -> Tensor:
+        """The parts that training begins with."""
+        return vectors.new_zeros(self.matrix.shape[1], vectors.shape[1])
+
+
+@contextlib.contextmanager
+def tied(model: Network, communities: np.ndarray | None) -> Iterator[None]:
+    """The model's vectors are tied over communities [levels, words], and plain again afterwards; None: not tied."""
+    if communities is None:
+        yield
+        return
+    embedding, levels = model.embedding, torch.from_numpy(communities)
+    words = torch.arange(levels.shape[1])
+    ties = Ties.of(len(words), [Members(words, level) for level in levels], embedding.weight.dtype)
+    start = embedding.weight.detach().clone()
+    vectors = TiedVectors(start, ties.to(start.device))
+    parametrize.register_parametrization(embedding, "weight", vectors, unsafe=True)  # unsafe: another shape
+    try:
+        yield
+    finally:
+        parametrize.remove_parametrizations(embedding, "weight", leave_parametrized=True)
+        embedding.weight.grad = None  # it was that of the parts
+
+
+def check_ties(model: Network) -> None:
+    """Refuse a network whose vectors do not move."""
+    if not model.embedding.weight.requires_grad:
+        raise TrainingError(
+            wanted="an embedding that is trained, for vectors that are tied",
+            got="a frozen one",
+            where="ties",
+            remedy="set trainable_embedding, or leave ties out",
+        )
+    if model.embedding.source is None:
+        raise TrainingError(
+            wanted="an embedding made of a table of vectors, for vectors that are tied",
+            got="one made of a matrix",
+            where="ties",
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BagTies:
+    """The weights of all features from the parts that the optimiser moves.
+
+    `vectors` [words, width] are further columns, of words alone, which come first among the features.
+    """
+
+    ties: Ties
+    vectors: Tensor | None = None
+
+    @property
+    def parts(self) -> int:
+        """How many numbers the optimiser moves for each class."""
+        return self.ties.parts + (0 if self.vectors is None else self.vectors.shape[1])
+
+    @staticmethod
+    def of(model: LinearBag, communities: Tensor, vectors: Tensor | None = None) -> BagTies:
+        """From the community of every word at each level, [levels, words], and what vectors say of words.
+
+        Two features share a part when their words share a community and all else is equal. Features of codes alone
+        are always by themselves: nothing replaces them.
+        """
+        size = len(model.codes)
+        word = torch.cat([torch.arange(size), word_of(model.keys)])
+        reads = (word >= 0).nonzero().squeeze(1)
+        keyed = reads[reads >= size]
+        levels = [
+            Members(reads, torch.cat([community, with_word(model.keys[keyed - size], community[word[keyed]])]))
+            for community in communities
+        ]
+        return BagTies(Ties.of(len(model.weight), levels, model.weight.dtype), vectors)
+
+    def weights(self, parts: Tensor) -> Tensor:
+        """The weights of all features, [features, classes]."""
+        own = self.ties.parts
+        result = self.ties.values(parts[:own])
+        if self.vectors is None:
+            return result
+        told = self.vectors @ parts[own:]
+        return result + F.pad(told, (0, 0, 0, len(result) - len(told)))

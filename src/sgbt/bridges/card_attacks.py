@@ -1,0 +1,125 @@
+"""What a card says of attacks: on which texts they were made, what was checked of them, and what was not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sgbt.attacks import AttackResult
+from sgbt.attacks.replay import Replayed, replay
+from sgbt.attacks.result import FAILED, SKIPPED
+from sgbt.attacks.summary import in_series
+from sgbt.bridges.escaping import as_text
+from sgbt.certify import Verified
+from sgbt.certify.comparison import Sample
+from sgbt.errors import AttackError
+from sgbt.lexicon import SubstitutionTable
+from sgbt.models import TextClassifier
+from sgbt.shares import Share
+
+
+@dataclass(frozen=True, slots=True)
+class CardAttack:
+    """One attack: its figures, the texts that it was made on, and whether it was made again.
+
+    `certificates` is how many texts have one (None: the card has none); of rows that are not about what certificates
+    are about, `apart` says why.
+    """
+
+    title: str
+    clean: Share
+    robust: Share
+    texts: int
+    certificates: int | None
+    apart: str
+    replayed: Replayed
+
+    @property
+    def name(self) -> str:
+        """The attack as figures call it."""
+        return f"{self.title}, {self.apart}" if self.apart else self.title
+
+
+def attacks_of(
+    classifier: TextClassifier,
+    rows: Sequence[AttackResult],
+    table: SubstitutionTable | None,
+    verified: Verified | None,
+    *,
+    sample: Sample,
+    seed: int,
+    where: str,
+) -> list[CardAttack]:
+    """The attacks of rows that were found true, of which a sample of those that found nothing is made again.
+
+    Where certificates were `verified` beside them, texts that both have are counted.
+    """
+    compared = {} if verified is None else {each.method: each for each in verified.attacked}
+    apart = {} if verified is None else {each.method: each.reason for each in verified.apart}
+    found = []
+    for series in in_series(rows):
+        title = series[0].title
+        require_first(
+            [row.index for row in series], f"rows of {title}", "the same sgbt attack command makes them", where
+        )
+        again = replay(classifier, series, table, sample=sample, seed=seed, where=where)
+        shares = compared.get(title)
+        clean = Share(sum(row.status != SKIPPED for row in series), len(series))
+        robust = Share(sum(row.status == FAILED for row in series), len(series))
+        if shares is not None:
+            clean, robust = shares.clean, shares.robust
+        reason = "" if shares else _other_table(series[0], table) or apart.get(title, "")
+        certificates = None if verified is None else verified.rows
+        found.append(CardAttack(title, clean, robust, len(series), certificates, reason, again))
+    return found
+
+
+def require_first(indices: Sequence[int], what: str, remedy: str, where: str) -> None:
+    """That rows are of the first texts, all of them: what was left out between them might be what spoils a figure."""
+    most, have = max(indices) + 1, set(indices)
+    if len(have) < most or min(have) < 0:
+        missing = next(index for index in range(most) if index not in have)
+        raise AttackError(
+            wanted=f"{what} for all of the first {most:,} texts",
+            got=f"none for text {missing}",
+            where=where,
+            remedy=remedy,
+        )
+
+
+def attack_lines(attacks: Sequence[CardAttack], *, seed: int) -> Iterator[str]:
+    """What stands behind the figures of each attack, as a list."""
+    if attacks:
+        yield "\nAttack rows were replayed: swaps, texts and the model's answers are as they say.\n"
+    for each in attacks:
+        yield f"- {as_text(each.title)}: {_texts(each)}; {_again(each.replayed, seed)}."
+
+
+def _texts(each: CardAttack) -> str:
+    count = f"the first {each.texts:,} texts"
+    if each.certificates is None or (not each.apart and each.texts == each.robust.total == each.certificates):
+        return count
+    if each.apart:
+        return f"{count}, not compared with certificates ({as_text(each.apart)})"
+    if each.robust.total < each.texts:
+        return f"{count}, of which the {each.robust.total:,} with certificates are counted"
+    return f"{count}, of {each.certificates:,} with certificates"
+
+
+def _again(replayed: Replayed, seed: int) -> str:
+    if replayed.reason:
+        return f"observed, not replayed: {replayed.reason}"
+    drawn = f", drawn by seed {seed}" if replayed.again < replayed.failed else ""
+    return (
+        f"{replayed.again:,} of {replayed.failed:,} unbroken texts were attacked again{drawn}, with the same outcome"
+        if replayed.failed
+        else "no text was left unbroken"
+    )
+
+
+def _other_table(row: AttackResult, table: SubstitutionTable | None) -> str:
+    if not row.table_hash:
+        return "within a table that the rows do not name"
+    if table is None or row.table_hash != table.hash:
+        return f"within another table, {row.table_hash[:12]}"
+    return ""

@@ -1,0 +1,68 @@
+"""Rows written as they come, in the format that the file's name says."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from sgbt.data.row_chunks import format_of
+from sgbt.errors import DataError
+from sgbt.files import atomic_write
+
+Columns = dict[str, list[Any]]
+Write = Callable[[Columns], None]
+WRITTEN = ("csv", "tsv", "jsonl")
+
+
+@contextmanager
+def writing(out: Path | None, *, otherwise: str) -> Iterator[Write]:
+    """A function that writes columns of equal length, chunk after chunk, to a file that is whole or not there.
+
+    Without a file, to standard output in the format `otherwise`.
+    """
+    if out is None:
+        yield _writer(sys.stdout, otherwise if otherwise in WRITTEN else "csv", "standard output")
+        sys.stdout.flush()
+        return
+    form = format_of(out)
+    if form not in WRITTEN or out.suffix.lower() == ".gz":
+        raise DataError(wanted="a file ending in .csv, .tsv or .jsonl to write", got=repr(out.name), where="--out")
+    with atomic_write(out) as stream:
+        yield _writer(codecs.getwriter("utf-8")(stream), form, str(out))
+
+
+def _writer(stream: TextIO | codecs.StreamWriter, form: str, name: str) -> Write:
+    if form == "jsonl":
+        return lambda columns: stream.writelines(
+            json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, default=str) + "\n"
+            for row in zip(*columns.values(), strict=True)
+        )
+    rows = csv.writer(stream, delimiter="," if form == "csv" else "\t", lineterminator="\n")
+    header: list[str] = []
+
+    def write(columns: Columns) -> None:
+        if not header:
+            header.extend(columns)
+            rows.writerow(header)
+        if odd := [key for key in columns if key not in header]:
+            raise DataError(
+                wanted="the same columns in every row",
+                got=f"{odd[0]!r}, which the first rows do not have",
+                where=name,
+                remedy="write a .jsonl file, whose rows may differ",
+            )
+        size = len(next(iter(columns.values())))
+        cells = [columns.get(key, [None] * size) for key in header]
+        rows.writerows([_cell(value) for value in row] for row in zip(*cells, strict=True))
+
+    return write
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else value

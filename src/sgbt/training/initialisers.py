@@ -1,0 +1,153 @@
+"""Where the weights of a network start: word vectors as cluster means, or all weights as a fitted linear model.
+
+Clusters are communities of the substitution graph; in their means the boxes of interval propagation are narrow.
+
+Started from vectors that know nothing of the task, a network trained on intervals ends far below a linear model with
+one weight per word, whose loss is convex. `start_as_linear` starts it as such a model: the weights become coordinates
+of the word vectors, one for each class; one filter (or one unit of each direction of an LSTM) for each class copies its
+coordinate, nearly unchanged because tanh is nearly straight around zero, and the mean over the text and the head add it
+up. All other weights of the head start at zero. One difference is the length of a text: a LinearBag divides by its
+square root where a mean divides by all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgbt.embeddings import EmbeddingTable
+from sgbt.errors import TrainingError
+from sgbt.lexicon import Vocabulary
+from sgbt.lexicon.codes import code_matrix, community_levels
+from sgbt.models import BiLSTM, GramBagConfig, LinearBag, Network, TextCNN
+from sgbt.training.objective import Corpus
+
+RESOLUTION = GramBagConfig().resolution
+"""Of the clusters whose means words start as; coarser than those whose words are tied."""
+LENGTH = 3.0
+"""The root mean square length of vectors that `start_in_clusters` reads from a table."""
+LARGEST = 0.5
+"""What the largest weight becomes as a coordinate: tanh is within a twelfth of a straight line up to there."""
+OPEN, SHUT = 2.0, -4.0
+"""Biases of the gates of an LSTM unit that copies its input: sigmoid is 0.88 and 0.02 there."""
+
+
+@torch.no_grad()
+def average_in_clusters(model: Network, corpus: Corpus) -> None:
+    """Let every word start as the mean of its cluster's vectors in the embedding as it is."""
+    assert corpus.table is not None, "without substitutes there are no clusters"
+    codes = corpus.clusters(RESOLUTION)
+    weights = np.array([0, 0, *(corpus.counts.get(word, 0) for word in corpus.vocabulary.words)], dtype=float)
+    means = code_matrix(model.embedding.weight.detach().cpu().numpy(), codes, weights)[codes]
+    model.embedding.weight.copy_(torch.from_numpy(means))
+
+
+@torch.no_grad()
+def start_in_clusters(model: Network, corpus: Corpus) -> None:
+    """Let every word start as the mean of its cluster's vectors in the table, scaled to `LENGTH`.
+
+    A word without a vector starts where its substitutes do; a cluster without any starts at zero, the mean of all
+    words, and so do unknown words.
+    """
+    assert corpus.table is not None, "without substitutes there are no clusters"
+    embedding, vocabulary, counts = model.embedding, corpus.vocabulary, corpus.counts
+    assert embedding.source is not None, "check_ties refuses what has no vectors"
+    (clusters,) = community_levels(vocabulary, corpus.table, counts, resolutions=(RESOLUTION,))
+    embedding.weight.copy_(LENGTH * cluster_vectors(vocabulary, embedding.source, counts, clusters))
+
+
+def cluster_vectors(
+    vocabulary: Vocabulary, vectors: EmbeddingTable, counts: Mapping[str, int], clusters: np.ndarray
+) -> Tensor:
+    """The mean vector of each word's cluster, [ids, width]; `clusters` [ids] numbers them.
+
+    Vectors are centred and scaled to a mean square length of one. Within a cluster words weigh as much as they occur,
+    and a word without a vector takes the mean of the others; a cluster without any has zeros.
+    """
+    rows = {word: row for word in vocabulary.words if (row := vectors.row_of(word)) is not None}
+    if not rows:
+        return torch.zeros(len(vocabulary), vectors.width)
+    own = np.asarray(vectors.vectors, np.float64)[[*rows.values()]]
+    own -= own.mean(axis=0)
+    own /= max(float(np.sqrt((own**2).sum(axis=1).mean())), 1e-12)
+    groups = clusters[[vocabulary.id_of(word) for word in rows]]
+    means = np.zeros((len(vocabulary), vectors.width), np.float32)
+    found = code_matrix(own, groups, np.array([counts.get(word, 0) for word in rows], dtype=float))
+    means[: len(found)] = found
+    return torch.from_numpy(means[clusters])
+
+
+def check_starts_as_linear(model: Network) -> None:
+    """Refuse a network that cannot begin as a LinearBag."""
+    config = model.config
+    units = model.config.hidden if isinstance(model, BiLSTM) else model.config.filters
+    odd = {
+        "pooling = mean": config.pooling != "mean",
+        "activation = tanh": getattr(config, "activation", "tanh") != "tanh",
+        "no projection": config.projection is not None,
+        f"{config.classes} filters or units and numbers per word at least": config.classes
+        > min(units, model.embedding.width),
+    }
+    for wanted, fails in odd.items():
+        if fails:
+            raise TrainingError(
+                wanted=f"a network with {wanted}", got=str(config), where="from_bag", remedy="leave from_bag out"
+            )
+
+
+@torch.no_grad()
+def start_as_linear(model: Network, bag: LinearBag, *, words: float) -> None:
+    """Let the network start as the LinearBag of the same vocabulary; texts have so many `words` on average."""
+    classes = bag.config.classes
+    weight = bag.weight[: len(bag.codes)]
+    weight = weight - weight.mean(dim=1, keepdim=True)  # what all classes share decides nothing
+    size = LARGEST / max(float(weight.abs().max()), 1e-12)
+    model.embedding.weight[:, -classes:] = size * weight
+    model.head.weight.zero_()
+    model.head.bias.copy_(bag.bias)
+    _copy_coordinates(model, torch.arange(classes), words**0.5, size)
+
+
+@singledispatch
+def _copy_coordinates(model: Any, classes: Tensor, scale: float, size: float) -> None:
+    """Make the first features the last coordinates of the words, and the head multiply them by `scale / size`."""
+    raise TrainingError(
+        wanted="a TextCNN or a BiLSTM to start as a LinearBag", got=type(model).__name__, where="warm start"
+    )
+
+
+@_copy_coordinates.register
+def _of_cnn(model: TextCNN, classes: Tensor, scale: float, size: float) -> None:
+    first, count = model.convolutions[0], len(classes)
+    assert isinstance(first, torch.nn.Conv1d)
+    assert first.bias is not None
+    first.bias[:count] = 0
+    first.weight[:count] = 0
+    first.weight[classes, first.in_channels - count + classes] = 1 / first.kernel_size[0]
+    model.head.weight[classes, classes] = scale / size
+
+
+@_copy_coordinates.register
+def _of_bilstm(model: BiLSTM, classes: Tensor, scale: float, size: float) -> None:
+    hidden, passed = model.config.hidden, float(torch.tensor(OPEN).sigmoid()) ** 2
+    for direction, lstm in enumerate((model.forwards, model.backwards)):
+        _copy_input(lstm, len(classes), hidden)
+        model.head.weight[classes, direction * hidden + classes] = scale / (2 * passed * size)
+
+
+def _copy_input(lstm: torch.nn.LSTM, classes: int, hidden: int) -> None:
+    """The first units output the last coordinates of their input, and forget at once."""
+    entering, recurrent = lstm.get_parameter("weight_ih_l0"), lstm.get_parameter("weight_hh_l0")
+    for gate, bias in enumerate((OPEN, SHUT, 0.0, OPEN)):  # torch's order: input, forget, candidate, output
+        units = gate * hidden + torch.arange(classes)
+        entering[units] = 0
+        recurrent[units] = 0
+        lstm.get_parameter("bias_ih_l0")[units] = bias
+        lstm.get_parameter("bias_hh_l0")[units] = 0
+    candidates = torch.arange(classes)
+    entering[2 * hidden + candidates, entering.shape[1] - classes + candidates] = 1

@@ -1,0 +1,196 @@
+"""Recipes: how a network and a linear model that is fitted first make up one classifier.
+
+- `Recipe`: the network alone.
+- `WarmStart`: the network starts as a fitted LinearBag (`sgbt.training.initialisers.start_as_linear`).
+- `Residual`: the network is trained on what the linear model leaves: its margins are added to the network's logits.
+  A train text's margins come from a model that was fitted without it, or nothing would be left to learn.
+- `LateFusion`: both are trained independently and their logits are added; only the choice of the network's epoch sees
+  the sum. Where the two are wrong on different texts, the sum is right more often than either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from sgbt.embeddings import EmbeddingTable
+from sgbt.models import Bag, GramBag, GramBagConfig, LinearBag, LinearBagConfig, Network, worst_case_logits
+from sgbt.training.dev_scores import SCORED_AT_ONCE
+from sgbt.training.fitted_parts import FittedPart, discard_initial_bag, initial_bag, part_of
+from sgbt.training.initialisers import check_starts_as_linear, start_as_linear
+from sgbt.training.listener import Listener
+from sgbt.training.objective import Corpus, Objective
+from sgbt.training.steps import Examples, steps_of
+
+LARGEST_WEIGHT = 4.0
+HALVINGS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What a recipe fitted before the network: a part that is added to it, or the model that it starts as."""
+
+    part: FittedPart | None = None
+    initial: LinearBag | None = None
+
+    def offset(self, examples: Sequence[Examples]) -> list[Examples]:
+        """Train and dev with the margins of the part."""
+        if self.part is None:
+            return list(examples)
+        return [replace(texts, offset=margins) for texts, margins in zip(examples, self.part.margins, strict=True)]
+
+    def start(self, model: Any, train: Examples) -> None:
+        """Set the network's first weights where there is a model to start as."""
+        if self.initial is not None:
+            start_as_linear(model, self.initial, words=float(train.rows.lengths.mean()))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The network alone."""
+
+    description: ClassVar[str] = ""
+    """One line for people who wait for what is fitted first."""
+
+    @property
+    def fits_first(self) -> bool:
+        """Whether a linear model is fitted before the network, and the whole substitution table is read."""
+        return bool(self.description)
+
+    def check(self, model: Network) -> None:
+        """Refuse a network that the recipe cannot train."""
+
+    def fit(
+        self,
+        model: Network,
+        examples: Sequence[Examples],
+        corpus: Corpus,
+        *,
+        kappa: float,
+        folder: Path | None,
+        listener: Listener,
+    ) -> Fitted:
+        """Fit what comes first; `kappa` is the share of its loss on the worst case."""
+        return Fitted()
+
+    def weight(self, model: Network, dev: Examples, device: torch.device) -> float | None:
+        """Scale the trained network's logits for the sum, and return the weight; None where it is one."""
+        return None
+
+    def finish(self, folder: Path) -> None:
+        """Remove what was kept for an interrupted run."""
+
+
+@dataclass(frozen=True)
+class WarmStart(Recipe):
+    """The network starts as a LinearBag of single words."""
+
+    description: ClassVar[str] = "a LinearBag of single words is fitted first; the network starts as it (warm start)"
+
+    def check(self, model: Network) -> None:
+        """Refuse a network that cannot start as a LinearBag."""
+        check_starts_as_linear(model)
+
+    def fit(self, model: Network, examples: Sequence[Examples], corpus: Corpus, **options: Any) -> Fitted:
+        """Fit the LinearBag; it learns from the network's vectors too."""
+        classes, vectors = model.config.classes, model.embedding.source
+        return Fitted(initial=initial_bag(examples, corpus, classes=classes, vectors=vectors, **options))
+
+    def finish(self, folder: Path) -> None:
+        """Remove the fitted LinearBag."""
+        discard_initial_bag(folder)
+
+
+@dataclass(frozen=True)
+class Residual(Recipe):
+    """A linear model is added to the network, which is trained on the residual."""
+
+    description: ClassVar[str] = "a linear model is fitted first; the network is trained on its residual"
+    independent: ClassVar[bool] = False
+
+    part: LinearBagConfig | GramBagConfig
+
+    def fit(self, model: Network, examples: Sequence[Examples], corpus: Corpus, **options: Any) -> Fitted:
+        """Fit the linear model, or take what an interrupted run kept of it."""
+        empty = self.empty(model.config.classes, model.embedding.source)
+        return Fitted(part_of(empty, examples, corpus, independent=self.independent, **options))
+
+    def empty(self, classes: int, vectors: EmbeddingTable | None) -> Bag:
+        """The linear model, not yet fitted; vectors are those of the network, where it has any."""
+        if isinstance(self.part, GramBagConfig):
+            return GramBag(self.part, classes=classes)
+        return LinearBag(self.part, classes=classes, vectors=vectors)
+
+
+@dataclass(frozen=True)
+class LateFusion(Residual):
+    """A linear model is added to the network; the two are trained independently."""
+
+    description: ClassVar[str] = "a linear model is fitted first and added to the network (late fusion)"
+    independent: ClassVar[bool] = True
+
+    weighted: bool = False
+    """Whether the network's ensemble weight is chosen on dev, rather than one."""
+
+    @torch.no_grad()
+    def weight(self, model: Network, dev: Examples, device: torch.device) -> float | None:
+        """The ensemble weight with the least worst-case cross-entropy on dev."""
+        if not self.weighted:
+            return None
+        weight = best_weight(*_worst_cases(model, dev, device))
+        model.head.weight.mul_(weight)
+        model.head.bias.mul_(weight)
+        return weight
+
+
+@singledispatch
+def recipe_of(objective: Objective) -> Recipe:
+    """The recipe that an objective's options choose; the network alone unless the objective registers another."""
+    return Recipe()
+
+
+def best_weight(own: Tensor, offset: Tensor, labels: Tensor) -> float:
+    """The w from 0 to `LARGEST_WEIGHT` with the least mean cross-entropy of logits offset + w own, [texts, classes].
+
+    The loss is convex in w, because the logits are affine in it, so w is found by bisection. Weight 0 is the part
+    alone: by this loss the sum is never worse. Texts without a finite bound are left out; of none left, w is one.
+    """
+    finite = (own.isfinite() & offset.isfinite()).all(dim=1)
+    own, offset, labels = own[finite].double(), offset[finite].double(), labels[finite]
+    if not len(labels):
+        return 1.0
+    spread = own - own.gather(1, labels.unsqueeze(1))
+
+    def slope(weight: float) -> float:
+        return float(((offset + weight * own).softmax(dim=1) * spread).sum())
+
+    low, high = 0.0, LARGEST_WEIGHT
+    if slope(low) >= 0:
+        return low
+    if slope(high) <= 0:
+        return high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return low
+
+
+def _worst_cases(model: Network, dev: Examples, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """The worst-case logits of the network and of the part, and the labels, of all texts of dev."""
+    model.eval()
+    found: list[tuple[Tensor, Tensor, Tensor]] = []
+    for step in steps_of(dev, size=SCORED_AT_ONCE, device=device, substitutes=True):
+        assert step.offset is not None, "there is no part to be added"
+        choices = step.choices
+        worst = worst_case_logits(model, choices.ids, choices.allowed, step.mask, step.labels)
+        found.append((worst.cpu(), step.offset.worst.cpu(), step.labels.cpu()))
+    if not found:
+        return torch.zeros(0, 1), torch.zeros(0, 1), torch.zeros(0, dtype=torch.int64)
+    own, offset, labels = (torch.cat(part) for part in zip(*found, strict=True))
+    return own, offset, labels
