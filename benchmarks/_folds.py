@@ -18,8 +18,8 @@ from _rows import done, made_by, trials
 
 from sgbt.data import TextDataset
 from sgbt.data.imdb import film_folds
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import Bag, Network
+from sgbt.threats import SubstitutionTable
 from sgbt.training import Certified, TrainingConfig, train
 
 FOLDS = 5

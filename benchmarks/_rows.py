@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
+from sgbt.core.files import atomic_write
+from sgbt.core.rows import RowFile, RowKind
 from sgbt.evaluate.commit import current_commit
-from sgbt.files import atomic_write
-from sgbt.rows import RowFile, RowKind
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 from _rows import write_rows
 
 from sgbt.embeddings import load_embeddings
-from sgbt.lexicon import SubstitutionTable
 from sgbt.resources import get
+from sgbt.threats import SubstitutionTable
 
 
 def pairs(table: SubstitutionTable) -> set[tuple[str, str]]:

@@ -23,9 +23,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import BiLSTM, TextClassifier, TextCNN, load_classifier
 from sgbt.models.activations import ACTIVATIONS
+from sgbt.threats import SubstitutionTable
 
 UNKNOWN_WORD = "zzunknown"
 POPULATION, GENERATIONS = 20, 20

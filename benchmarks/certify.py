@@ -31,14 +31,14 @@ from sgbt.certify.tiers import bounds_of, lowest_of, offered
 from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.cli.memory import keep_freed_memory
+from sgbt.core.shares import Share
 from sgbt.data import Split
 from sgbt.evaluate import load_grid
 from sgbt.evaluate.materials import Materials
 from sgbt.evaluate.rebuild import Published
 from sgbt.evaluate.unit import training_unit
-from sgbt.lexicon import SubstitutionIndex
 from sgbt.models import BiLSTM, TextClassifier, TextCNN, load_classifier
-from sgbt.shares import Share
+from sgbt.threats import SubstitutionIndex
 
 LONGEST_BILSTM = 256
 

@@ -19,8 +19,8 @@ import numpy as np
 from _rows import done, made_by, trials
 
 from sgbt.data import TextDataset, load_dataset
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import GramBag, GramBagConfig, TextClassifier
+from sgbt.threats import SubstitutionTable
 from sgbt.training import PRESETS, Certified, train
 
 TRIALS: list[dict[str, Any]] = [

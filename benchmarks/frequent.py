@@ -19,8 +19,8 @@ from typing import Any
 from _rows import done, made_by, trials
 
 from sgbt.data import TextDataset, load_dataset
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import LinearBag
+from sgbt.threats import SubstitutionTable
 from sgbt.training import PRESETS, Certified, TrainingConfig, train
 
 LEAST = (100, 50, 10, 1, 0)

@@ -20,13 +20,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from sgbt.core.errors import ResourceError
 from sgbt.data import batches, load_dataset, tokenise
 from sgbt.data.tokenised import RaggedIds, TokenisedTexts
 from sgbt.embeddings import load_embeddings
-from sgbt.errors import ResourceError
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary, read_wordnet
-from sgbt.lexicon.neighbours import nearest_neighbours
 from sgbt.resources import get
+from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary, read_wordnet
+from sgbt.threats.neighbours import nearest_neighbours
 
 BATCH = 64
 Measurement = tuple[float, float, object]

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from sgbt.core.files import atomic_write
 from sgbt.evaluate import read_records
-from sgbt.files import atomic_write
 from sgbt.report import charts
 from sgbt.report.build import report_of_folder
 from sgbt.report.drawn import penalties, trade_off

@@ -88,8 +88,8 @@ def made_up(folder: Path) -> Path:
     import torch
 
     import sgbt
-    from sgbt.lexicon import Vocabulary
     from sgbt.models import TextClassifier, save_classifier
+    from sgbt.threats import Vocabulary
 
     words = tuple(word(number) for number in range(WORDS))
     values = np.random.default_rng(0).normal(size=(WORDS, WIDTH)).astype(np.float32)

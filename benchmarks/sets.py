@@ -13,7 +13,7 @@ from _rows import write_rows
 
 from sgbt.data import load_dataset
 from sgbt.embeddings import load_embeddings
-from sgbt.lexicon import SubstitutionTable
+from sgbt.threats import SubstitutionTable
 
 
 def main() -> None:

@@ -19,11 +19,11 @@ from pathlib import Path
 import torch
 from _rows import write_rows
 
+from sgbt.core.errors import ResourceError
 from sgbt.data import load_dataset
 from sgbt.embeddings import load_embeddings
-from sgbt.errors import ResourceError
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.models import BiLSTM, TextCNN
+from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.training import ASCC, ATFL, GBM, IBP, SEM, SGBT, Certified, Objective, Standard
 from sgbt.training.loss import Loss
 from sgbt.training.objective import Corpus, Step

@@ -8,8 +8,8 @@ from pathlib import Path
 from pages.figures import FIGURES
 from pages.markers import filled
 from pages.rows import ROOT
-from sgbt.errors import SgbtError
-from sgbt.files import atomic_write
+from sgbt.core.errors import SgbtError
+from sgbt.core.files import atomic_write
 
 
 def current(root: Path = ROOT) -> dict[str, tuple[str, str]]:

@@ -13,7 +13,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 
-from sgbt.errors import SgbtError, did_you_mean
+from sgbt.core.errors import SgbtError, did_you_mean
 
 Filling = str | list[list[str]]
 """What a figure gives: text, or the cells of a table line by line."""

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
 from sgbt.evaluate import Paired, read_records
 from sgbt.report.methods import MethodRuns, methods_of
 from sgbt.report.paired import comparisons

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from sgbt.data import Split, TextDataset
 from sgbt.embeddings import EmbeddingTable
-from sgbt.lexicon import SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
 from sgbt.models import BiLSTM, TextCNN, TwoChannel, WordEmbedding
+from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
 from sgbt.training import TrainingConfig
 from sgbt.training.objective import Step
 

@@ -19,16 +19,16 @@ from tests.conftest import ROOT
 from sgbt.attacks import read_rows as read_attacks
 from sgbt.certify import read_rows as read_certificates
 from sgbt.cli.reading import Reading
+from sgbt.core.errors import SgbtError
 from sgbt.data import load_dataset
 from sgbt.embeddings import load_embeddings
-from sgbt.errors import SgbtError
 from sgbt.evaluate import load_grid, read_records
 from sgbt.evaluate.grid_file import GRIDS
 from sgbt.evaluate.plan import Plan
-from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models import load_classifier
 from sgbt.models.note import training_note
 from sgbt.report import report_of_folder
+from sgbt.threats import SubstitutionTable, Vocabulary
 from sgbt.training.config import read_toml, with_options
 from sgbt.training.log import read_log
 

@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 from sgbt.attacks import read_rows as read_attacks
 from sgbt.certify import certify, check_consistent, read_rows, rounding
 from sgbt.cli.app import app
-from sgbt.errors import CertificateError, ModelError, TrainingError
+from sgbt.core.errors import CertificateError, ModelError, TrainingError
+from sgbt.core.registry import ATTACKS, MODELS, OBJECTIVES, TIERS
 from sgbt.evaluate.toy import toy_dataset, toy_table, toy_vectors
 from sgbt.models import load_classifier
-from sgbt.registry import ATTACKS, MODELS, OBJECTIVES, TIERS
 from sgbt.testing import AttackContract, ModelContract, ObjectiveContract, TierContract
 from sgbt.testing.objective_contract import trained
 from sgbt.testing.world import untrained

@@ -20,9 +20,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from tests import small
 
 from sgbt.certify import Verdict, certify
-from sgbt.errors import TrainingError
-from sgbt.lexicon import SubstitutionIndex
+from sgbt.core.errors import TrainingError
 from sgbt.sklearn import RobustTextClassifier
+from sgbt.threats import SubstitutionIndex
 
 DATA = small.dataset(train=60)
 X, Y = list(DATA.train.texts), np.array(["bad", "good"])[DATA.train.labels]

@@ -9,7 +9,7 @@ from rich.console import Console
 from pages.registry import figure
 from pages.rows import rows
 from sgbt.cli.demo_view import figures
-from sgbt.shares import Share
+from sgbt.core.shares import Share
 
 
 @figure

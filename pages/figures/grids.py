@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from pages.registry import figure
 from pages.rows import method, methods, pair, percent, shown
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
 from sgbt.report.methods import MethodRuns, presets_in
 from sgbt.report.paired import comparisons
 

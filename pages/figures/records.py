@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from pages.registry import figure
 from pages.rows import RESULTS, method, pair, percent, shown
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
 
 
 @figure

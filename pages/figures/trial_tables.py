@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pages.registry import figure
 from pages.rows import Row, methods, percent, rows, shown
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
 
 FOLD = "imdb, fold 1 of 5"
 

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
         local_second_order,
         proposition_one,
     )
-    from sgbt.certify import Certificate, Verdict, certify, check_consistent, explain  # type: ignore[no-redef]
+    from sgbt.certify import Certificate, Verdict, certify, check_consistent, explain  # type: ignore[no-redef, unused-ignore]
+    from sgbt.core.errors import SgbtError
     from sgbt.data import TextDataset, Tokenizer, load_dataset
     from sgbt.embeddings import EmbeddingTable, load_embeddings
-    from sgbt.errors import SgbtError
-    from sgbt.evaluate import RunRecord, bench, read_records  # type: ignore[no-redef]
-    from sgbt.lexicon import SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
+    from sgbt.evaluate import RunRecord, bench, read_records  # type: ignore[no-redef, unused-ignore]
     from sgbt.models import BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN, load_classifier, save_classifier
     from sgbt.report import report
     from sgbt.sklearn import RobustTextClassifier
-    from sgbt.training import ASCC, ATFL, GBM, IBP, SEM, SGBT, Certified, Standard, TrainingConfig, train  # type: ignore[no-redef]
+    from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
+    from sgbt.training import ASCC, ATFL, GBM, IBP, SEM, SGBT, Certified, Standard, TrainingConfig, train  # type: ignore[no-redef, unused-ignore]
 
 
 def _homes() -> dict[str, str]:

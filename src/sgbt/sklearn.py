@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from sgbt.certify.certificate import Certificate
 from sgbt.certify.certifying import certify
+from sgbt.core.errors import TrainingError
+from sgbt.core.registry import MODELS, OBJECTIVES
 from sgbt.data import Split, TextDataset
 from sgbt.data.splitting import cut
 from sgbt.embeddings import EmbeddingTable, load_embeddings
-from sgbt.errors import TrainingError
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier
-from sgbt.registry import MODELS, OBJECTIVES
 from sgbt.resources import UnavailableError
+from sgbt.threats import SubstitutionTable
 from sgbt.training import TrainingConfig, preset_for, train
 from sgbt.training.config import with_options
 

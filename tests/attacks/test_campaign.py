@@ -22,12 +22,12 @@ from sgbt.attacks.callable_engine import MASK_WORD
 from sgbt.attacks.check import checked
 from sgbt.attacks.result import Swap
 from sgbt.attacks.victim import victim_of
+from sgbt.core.errors import AttackError
+from sgbt.core.registry import ATTACKS
+from sgbt.core.shares import Share
 from sgbt.data import Split, Tokenizer
-from sgbt.errors import AttackError
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import TextClassifier
-from sgbt.registry import ATTACKS
-from sgbt.shares import Share
+from sgbt.threats import SubstitutionIndex, SubstitutionTable
 
 SMALL = {
     "genetic": {"population": 6, "generations": 3},
@@ -217,7 +217,7 @@ def test_rows_are_resumed_and_never_doubled(world: World, classifier_of: Classif
 KILLED = """
 import sys, numpy as np, time
 from sgbt.attacks import attack
-from sgbt.lexicon import SubstitutionTable
+from sgbt.threats import SubstitutionTable
 def slow(texts):
     time.sleep(0.005)
     return np.array([[0.5 + 0.01 * text.count("b"), 0.5 - 0.01 * text.count("b")] for text in texts])

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from sgbt.attacks import read_rows
 from sgbt.cli.app import app
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
 from sgbt.models import TextClassifier, save_classifier
 
 

@@ -16,7 +16,7 @@ from sgbt.attacks.engine import PlainNetwork, Question, Swaps, fast_network
 from sgbt.attacks.prefix_tree import PrefixTree
 from sgbt.attacks.reading_plan import WIDTH, ReadingPlan
 from sgbt.attacks.space import MASKED, SearchSpace, State
-from sgbt.errors import AttackError
+from sgbt.core.errors import AttackError
 from sgbt.models import LinearBag, TextClassifier, TwoChannel
 from sgbt.models.bag_features import FAMILIES, keys_at
 from sgbt.models.linear_bag import neighbours

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sgbt.attacks import CallableVictim, attack, read_rows
-from sgbt.errors import AttackError
-from sgbt.lexicon import SubstitutionTable
+from sgbt.core.errors import AttackError
+from sgbt.threats import SubstitutionTable
 
 TABLE = SubstitutionTable({"good": ("nice", "fine"), "bad": ("poor",)})
 TEXTS = ["a good film", "a bad film"]

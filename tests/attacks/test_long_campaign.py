@@ -12,11 +12,11 @@ from sgbt.attacks.classifier_engine import ClassifierEngine
 from sgbt.attacks.engine import Question, Swaps, fast_network
 from sgbt.attacks.space import SearchSpace
 from sgbt.certify import certify, check_consistent
+from sgbt.core.errors import ResourceError
 from sgbt.data import TextDataset, load_dataset
 from sgbt.embeddings import EmbeddingTable, load_embeddings
-from sgbt.errors import ResourceError
-from sgbt.lexicon import SubstitutionTable, smoothed_vectors
 from sgbt.models import BiLSTM, TextClassifier, TextCNN
+from sgbt.threats import SubstitutionTable, smoothed_vectors
 from sgbt.training import IBP, Objective, Standard, TrainingConfig, train
 
 KINDS = {"cnn": TextCNN, "bilstm": BiLSTM}

@@ -11,8 +11,8 @@ import torch
 from tests.attacks.world import World
 
 from sgbt.attacks import attack
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import BiLSTM, TextClassifier, WordEmbedding
+from sgbt.threats import SubstitutionTable
 
 LENGTH = 40
 """Words in which float32 loses its way and float64 does not."""

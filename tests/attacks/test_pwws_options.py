@@ -9,8 +9,8 @@ import pytest
 
 from sgbt.attacks import PWWS, PartsOfSpeech, attack
 from sgbt.attacks.pwws import Order
-from sgbt.errors import AttackError
-from sgbt.lexicon import SubstitutionTable, WordNet
+from sgbt.core.errors import AttackError
+from sgbt.threats import SubstitutionTable, WordNet
 
 WORDNET = WordNet(
     senses={"n": {"play": (1,), "drama": (1,)}, "v": {"play": (2,), "act": (2,)}, "a": {}, "r": {}},

@@ -10,9 +10,9 @@ from tests import small
 
 from sgbt.attacks import AttackResult, attack
 from sgbt.attacks.replay import replay
-from sgbt.errors import ForgedRowError
+from sgbt.core.errors import ForgedRowError
+from sgbt.core.registry import ATTACKS
 from sgbt.models import TextClassifier
-from sgbt.registry import ATTACKS
 
 TEXTS = small.dataset(test=40).test
 

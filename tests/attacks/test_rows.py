@@ -9,7 +9,7 @@ import pytest
 from tests import small
 
 from sgbt.attacks import Greedy, attack, read_rows
-from sgbt.errors import AttackError
+from sgbt.core.errors import AttackError
 from sgbt.models import TextClassifier
 
 TEXTS = small.dataset(test=12).test

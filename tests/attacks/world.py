@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from sgbt.lexicon import UNKNOWN, SubstitutionTable, Vocabulary
 from sgbt.models import BiLSTM, LinearBag, TextClassifier, TextCNN, TwoChannel, WordEmbedding
+from sgbt.threats import UNKNOWN, SubstitutionTable, Vocabulary
 
 GROUPS, SYNONYMS, WIDTH = 24, 4, 10
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.strategies import precisions
 
 from sgbt.bounds import ACTIVATIONS, GELU, RELU, SIGMOID, SOFTPLUS, TANH, Activation, Interval
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 SMOOTH = (SIGMOID, TANH, GELU, SOFTPLUS)
 LINES = [(activation, order) for activation in SMOOTH for order in range(len(activation.derivatives))]

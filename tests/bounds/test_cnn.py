@@ -15,7 +15,7 @@ from tests.strategies import points_in, precisions, radii, random_box, random_co
 from torch import nn
 
 from sgbt.bounds import ConvBounds, Interval, ObservedRange, local_second_order, proposition_one
-from sgbt.errors import BoundError, SgbtWarning
+from sgbt.core.errors import BoundError, SgbtWarning
 
 many = settings(max_examples=25, deadline=None)
 SUP_TANH_2 = 4 / (3 * math.sqrt(3))

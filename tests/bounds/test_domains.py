@@ -15,7 +15,7 @@ from sgbt.bounds import (
     reachable_cell_state,
     substitution_box,
 )
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 
 def test_embedding_table_box_holds_every_word_and_no_more():

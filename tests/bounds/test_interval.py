@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.strategies import generator, points_in, precisions, radii, random_box, seeds, shrink, sizes
 
 from sgbt.bounds import Interval
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 many = settings(max_examples=60, deadline=None)
 

@@ -10,7 +10,7 @@ from tests.strategies import points_in, precisions, radii, random_box, random_ce
 from torch import nn
 
 from sgbt.bounds import Interval, LSTMCellBounds, LSTMGates, ObservedRange, cell_state_box, embedding_table_box
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 many = settings(max_examples=25, deadline=None)
 

@@ -8,7 +8,7 @@ from tests.strategies import random_conv
 
 from sgbt.bounds import DENSE_LIMIT_BYTES, ConvBounds, ObservedRange, StackedCurvature, StackedGrowth
 from sgbt.bounds.dense import human_size, require_affordable
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 
 def bounds(kernel: int, *, length: int = 4, pooling: str = "average", inputs=None) -> ConvBounds:

@@ -12,7 +12,7 @@ from tests.reference.paper_lstm import paper_cell
 from torch import Tensor, nn
 
 from sgbt.bounds import ConvBounds, Interval, LSTMCellBounds, local_second_order
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 GATES = ("I", "f", "g", "o")  # PyTorch's order
 V, H, C = 0, 1, 2  # the coordinates of x in a cell with one number of each kind

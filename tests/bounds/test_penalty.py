@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from sgbt.bounds import ConvBounds, GrowthPenalty, Interval, LSTMCellBounds, ObservedRange, hidden_state_box
-from sgbt.errors import BoundError, SgbtWarning
+from sgbt.core.errors import BoundError, SgbtWarning
 
 
 class Own(nn.Module):

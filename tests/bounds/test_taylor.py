@@ -5,7 +5,7 @@ import torch
 from tests.strategies import points_in, random_box, random_cell, random_conv
 
 from sgbt.bounds import ConvBounds, Interval, LSTMCellBounds, ObservedRange, local_second_order, proposition_one
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 
 def lstm_bounds(inputs):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgbt.bounds.windows import Windows
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 geometries = st.builds(
     lambda kernel, padding, extra: Windows(max(1, kernel - 2 * padding) + extra, kernel, padding),

@@ -15,7 +15,7 @@ from tests import small
 import sgbt
 from sgbt.bridges import model_card
 from sgbt.bridges.escaping import as_code, as_text, as_yaml
-from sgbt.errors import AttackError, CertificateError, ForgedRowError
+from sgbt.core.errors import AttackError, CertificateError, ForgedRowError
 from sgbt.models import TextClassifier, load_classifier, save_classifier
 
 TEXTS = small.dataset(test=30).test

@@ -21,7 +21,7 @@ from tests import small
 import sgbt
 from sgbt.attacks import read_rows, write_textattack_csv
 from sgbt.bridges import openattack_classifier, textattack_wrapper
-from sgbt.errors import ModelError
+from sgbt.core.errors import ModelError
 from sgbt.models import TextClassifier, save_classifier
 
 TEXTS = ["a good film", "the plot was awful", ""]

@@ -15,7 +15,7 @@ from tests.constant import constant
 import sgbt
 from sgbt.bridges import export, load_from_hub, model_card, push
 from sgbt.bridges.hub import FILES
-from sgbt.errors import CertificateError, ForgedRowError, ModelError
+from sgbt.core.errors import CertificateError, ForgedRowError, ModelError
 from sgbt.models import save_classifier, weights_hash
 
 TEXTS = small.dataset()

@@ -11,7 +11,7 @@ from tests import small
 import sgbt
 from sgbt.attacks import AttackResult
 from sgbt.certify import Certificate, certify, verify
-from sgbt.errors import CertificateError, ForgedRowError
+from sgbt.core.errors import CertificateError, ForgedRowError
 from sgbt.models import TextClassifier
 
 TEXTS = small.dataset(test=40).test

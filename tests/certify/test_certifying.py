@@ -11,9 +11,9 @@ from tests.soundness.trained import HIDDEN, WORDS, dataset, table, trained
 import sgbt
 import sgbt.certify.certifying as certifying
 from sgbt.certify import Certificate, Verdict, certify, read_rows
+from sgbt.core.errors import CertificateError
 from sgbt.data import Split
-from sgbt.errors import CertificateError
-from sgbt.lexicon import SubstitutionTable
+from sgbt.threats import SubstitutionTable
 
 GOOD, FILLER = WORDS["good"], WORDS["filler"]
 

@@ -18,6 +18,7 @@ from tests.soundness.worlds import KINDS, classifier_of, text_of
 
 from sgbt.certify import Verdict, certify, checker
 from sgbt.certify.checker import Checker
+from sgbt.core.registry import MODELS
 from sgbt.models import (
     AnyModel,
     BiLSTM,
@@ -34,7 +35,6 @@ from sgbt.models import (
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.bag_features import FAMILIES
 from sgbt.models.blueprint import parts_of
-from sgbt.registry import MODELS
 
 TIGHTER = ("linear", "grams")
 """Within a budget the checker counts all words of these one by one, where `certify` bounds some together."""

@@ -8,7 +8,7 @@ import pytest
 from tests.soundness.trained import dataset, trained
 
 from sgbt.certify import certify, check_consistent
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
 
 
 @dataclass

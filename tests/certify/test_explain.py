@@ -6,7 +6,7 @@ import pytest
 from tests.soundness.trained import HIDDEN, WORDS, dataset, table, trained
 
 from sgbt.certify import Prepared, certify, explain
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from sgbt.certify import certify
-from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models import GramBag, TextClassifier, TextCNN, TwoChannel, WordEmbedding
 from sgbt.models.gram_bag import BITS
+from sgbt.threats import SubstitutionTable, Vocabulary
 
 WORDS = tuple(f"w{letter}" for letter in "abcdefghijkl")
 

@@ -13,8 +13,8 @@ from sgbt.attacks import attack
 from sgbt.attacks import read_rows as read_attacks
 from sgbt.bridges import model_card
 from sgbt.certify import Prepared, certify, check_consistent, explain, read_rows
+from sgbt.core.errors import AttackError, CertificateError, ForgedRowError, ModelError, SgbtError
 from sgbt.data import Tokenizer
-from sgbt.errors import AttackError, CertificateError, ForgedRowError, ModelError, SgbtError
 from sgbt.models import TextClassifier, identity_of, load_classifier, save_classifier, weights_hash
 
 TEXTS = ["the film was good", "an awful film", "a very dull plot"]

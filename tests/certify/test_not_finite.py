@@ -14,8 +14,7 @@ from sgbt.certify.separable import SeparableBound
 from sgbt.certify.tiers import bounds_of, lowest_of
 from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
-from sgbt.errors import CertificateError, ModelError
-from sgbt.lexicon import Substitutions, SubstitutionTable, Vocabulary
+from sgbt.core.errors import CertificateError, ModelError
 from sgbt.models import (
     BiLSTM,
     BiLSTMConfig,
@@ -27,6 +26,7 @@ from sgbt.models import (
 )
 from sgbt.models.folder import save_tensors
 from sgbt.models.weights import weights_of
+from sgbt.threats import Substitutions, SubstitutionTable, Vocabulary
 
 WORDS = ("good", "bad", "film", "the")
 TABLE = SubstitutionTable({"good": ("bad",)})

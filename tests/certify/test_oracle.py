@@ -8,9 +8,9 @@ from tests.soundness.cases import random_cnn, random_question
 
 from sgbt.certify import Question, exhaustive, in_float64
 from sgbt.certify.oracle import combinations_of
-from sgbt.errors import CertificateError
-from sgbt.lexicon import Substitutions
-from sgbt.shares import Share
+from sgbt.core.errors import CertificateError
+from sgbt.core.shares import Share
+from sgbt.threats import Substitutions
 
 
 def test_variants_are_counted_with_and_without_a_budget() -> None:

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from sgbt import SubstitutionTable, certify
-from sgbt.errors import CertificateError
-from sgbt.lexicon import Vocabulary
+from sgbt.core.errors import CertificateError
 from sgbt.models import CNNConfig, LinearBag, TextClassifier, TextCNN, WordEmbedding
+from sgbt.threats import Vocabulary
 
 WORDS = ("good", "bad", "film", "the")
 TABLE = SubstitutionTable({"good": ("bad",)}, "good or bad")

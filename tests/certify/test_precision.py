@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from sgbt.certify import TIERS, Question, certify, exhaustive, in_float64, margin_bounds
-from sgbt.lexicon import Substitutions, SubstitutionTable, Vocabulary
 from sgbt.models import CNNConfig, LinearBag, TextClassifier, TextCNN, TwoChannel, WordEmbedding
+from sgbt.threats import Substitutions, SubstitutionTable, Vocabulary
 
 
 def question_of(ids: torch.Tensor) -> Question:

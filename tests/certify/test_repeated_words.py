@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from sgbt.certify import TIERS, Question, exhaustive, in_float64, margin_bounds
-from sgbt.lexicon import Substitutions
 from sgbt.models import CNNConfig, TextCNN, WordEmbedding
+from sgbt.threats import Substitutions
 
 
 def model_of(pooling: str) -> TextCNN:

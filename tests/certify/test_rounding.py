@@ -19,8 +19,8 @@ from sgbt.certify.lstm_boxes import enclosed_states
 from sgbt.certify.lstm_rounding import units_in_bounds
 from sgbt.certify.rounding import ACTIVATION_UNITS, float64_allowance, proven_gap
 from sgbt.certify.tiers import DEFAULT_TIERS
-from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models import BiLSTM, BiLSTMConfig, LinearBag, TextClassifier, TextCNN, WordEmbedding
+from sgbt.threats import SubstitutionTable, Vocabulary
 
 WORDS = tuple(f"w{number}" for number in range(2, VOCABULARY))
 

@@ -11,7 +11,7 @@ import pytest
 from tests import small
 
 from sgbt.certify import certify, read_rows
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
 from sgbt.models import TextClassifier
 
 TEXTS = small.dataset(test=12).test

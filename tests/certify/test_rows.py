@@ -15,9 +15,9 @@ from tests.soundness.trained import dataset, sentences, trained
 
 from sgbt.certify import certify, read_rows
 from sgbt.certify.rows import CERTIFICATES
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
+from sgbt.core.rows import RowFile
 from sgbt.models import save_classifier
-from sgbt.rows import RowFile
 
 
 def test_a_row_cut_off_in_the_middle_is_decided_again(tmp_path: Path) -> None:

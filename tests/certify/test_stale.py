@@ -10,7 +10,7 @@ import torch
 from tests import small
 
 from sgbt.certify import Prepared, certify, explain
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
 from sgbt.models import AnyModel, TextClassifier
 
 TEXTS = small.dataset(test=12).test

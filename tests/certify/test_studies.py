@@ -12,7 +12,7 @@ from sgbt.bridges import export, model_card
 from sgbt.certify import Certificate, certify, verify
 from sgbt.certify.robust import robust_by_oracle
 from sgbt.certify.summary import Summary, by_class
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
 from sgbt.evaluate.metrics import certified_figures, held_within
 from sgbt.models import TextClassifier, save_classifier
 

@@ -7,8 +7,8 @@ import math
 import torch
 
 from sgbt.certify import TIERS, Question, exhaustive, in_float64, margin_bounds
-from sgbt.lexicon import Substitutions
 from sgbt.models import CNNConfig, TextCNN, WordEmbedding
+from sgbt.threats import Substitutions
 
 
 def test_no_tier_expands_across_a_switch_of_the_greatest_window() -> None:

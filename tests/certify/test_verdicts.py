@@ -13,8 +13,8 @@ from sgbt.attacks import AttackResult, Swap
 from sgbt.certify import Certificate, Verdict, certify, check_consistent, read_rows
 from sgbt.certify.robust import robust_by_oracle
 from sgbt.certify.summary import Summary
-from sgbt.errors import CertificateError
-from sgbt.lexicon import SubstitutionTable
+from sgbt.core.errors import CertificateError
+from sgbt.threats import SubstitutionTable
 
 FIXED = f"{WORDS['filler'][2]} {WORDS['filler'][3]}"
 """Known words that the table does not replace."""

@@ -16,7 +16,7 @@ from tests.soundness.worlds import KINDS, classifier_of, text_of
 import sgbt
 from sgbt.attacks import AttackResult
 from sgbt.certify import Certificate, Verdict, certify, read_rows, verify
-from sgbt.errors import CertificateError, ForgedRowError
+from sgbt.core.errors import CertificateError, ForgedRowError
 from sgbt.models import TextClassifier, weights_hash
 
 TEXTS = small.dataset(test=40).test

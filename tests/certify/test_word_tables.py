@@ -10,7 +10,7 @@ from sgbt.certify import TIERS, Question, in_float64
 from sgbt.certify.tiers import bounds_of, lowest_of, offered
 from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
-from sgbt.lexicon import SubstitutionIndex
+from sgbt.threats import SubstitutionIndex
 
 
 @pytest.mark.parametrize("case", [("cnn", "standard", "max"), ("cnn", "two-channel", "mean"), ("bilstm",)], ids=str)

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from sgbt.cli.app import app
 from sgbt.cli.progress import ProgressBars
-from sgbt.errors import NotVerifiedWarning, ResourceError
-from sgbt.files import user_cache
+from sgbt.core.errors import NotVerifiedWarning, ResourceError
+from sgbt.core.files import user_cache
 from sgbt.resources import CATALOGUE, UnavailableError
 from sgbt.resources.sources import Source
 

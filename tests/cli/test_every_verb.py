@@ -12,7 +12,7 @@ from tests.cli.walked import TRAIN, run
 from tests.conftest import ROOT
 
 from sgbt.cli.verbs import VERBS
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
 
 
 def commands() -> dict[str, Any]:

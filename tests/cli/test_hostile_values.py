@@ -14,7 +14,7 @@ import pytest
 from tests.cli.walked import TRAIN, run
 
 from sgbt.cli.verbs import VERBS
-from sgbt.visible import visible
+from sgbt.core.visible import visible
 
 COMMANDS: dict[str, list[str]] = {
     "train": ["train", "reviews.csv", *TRAIN, "--out", "fresh"],

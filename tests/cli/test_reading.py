@@ -11,7 +11,7 @@ from tests.cli.walked import run as sgbt
 
 from sgbt.certify import read_rows
 from sgbt.cli.reading import Reading
-from sgbt.errors import DataError
+from sgbt.core.errors import DataError
 
 OPTIONS = ["--model", "linear", "--objective", "standard", "--substitutions", "synonyms.json", "--epochs", "1"]
 

@@ -4,9 +4,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sgbt.cli.app import app
-from sgbt.errors import TrainingError
-from sgbt.lexicon import SubstitutionTable
+from sgbt.core.errors import TrainingError
 from sgbt.models import LinearBag, load_classifier
+from sgbt.threats import SubstitutionTable
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.walked import run
 
 from sgbt.cli.verify_parts import sample_of
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.strategies import points_in, radii, random_box, seeds, shrink
 from torch import Tensor
 
 from sgbt.bounds import Interval, local_second_order, proposition_one
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 # Float64 rounding of a few dozen operations on numbers of order 1 to 100.
 ROUNDING = {"rtol": 1e-11, "atol": 1e-12}

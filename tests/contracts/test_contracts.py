@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sgbt.registry import ATTACKS, MODELS, OBJECTIVES, TIERS
+from sgbt.core.registry import ATTACKS, MODELS, OBJECTIVES, TIERS
 from sgbt.testing import AttackContract, ModelContract, ObjectiveContract, TierContract
 
 SMALL_ATTACKS = {"genetic": {"population": 6, "generations": 3}, "pso": {"particles": 4, "iterations": 2}}

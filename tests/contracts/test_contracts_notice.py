@@ -16,8 +16,8 @@ from torch import Tensor
 
 from sgbt.attacks.method import Limited
 from sgbt.certify import SeparableBound, Verifier
+from sgbt.core.registry import ATTACKS, TIERS, Registry
 from sgbt.models import TextClassifier, TextCNN, worst_case_logits
-from sgbt.registry import ATTACKS, TIERS, Registry
 from sgbt.testing import AttackContract, ModelContract, ObjectiveContract, TierContract
 from sgbt.testing.world import classifier_of
 from sgbt.training import Objective

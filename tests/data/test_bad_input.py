@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sgbt.core.errors import DataError
 from sgbt.data import load_dataset
-from sgbt.errors import DataError
 
 
 def csv(*lines: str) -> bytes:

@@ -6,9 +6,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgbt.core.errors import DataError
 from sgbt.data import RaggedIds, batches
 from sgbt.data.batches import PADDING, pad
-from sgbt.errors import DataError
 
 
 def ragged(lengths: list[int]) -> RaggedIds:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from sgbt.core.errors import DataError
 from sgbt.data import load_dataset
 from sgbt.data.huggingface import is_hugging_face
-from sgbt.errors import DataError
 
 
 @dataclass

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sgbt.core.errors import DataError
 from sgbt.data import Split, TextDataset, load_dataset
 from sgbt.data.dataset import Duplicates, Example, count_duplicates
 from sgbt.data.labelled import names_of
-from sgbt.errors import DataError
 
 
 def write(path: Path, rows: list[tuple[str, object]]) -> Path:

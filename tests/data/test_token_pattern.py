@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgbt.core.errors import DataError
 from sgbt.data import Tokenizer, token_pattern
 from sgbt.data.tokenizer import ENGLISH, _lowered
-from sgbt.errors import DataError
 
 SEPARATING = (
     ENGLISH,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgbt.core.files import user_cache
 from sgbt.data import RaggedIds, TokenisedTexts, Tokenizer, tokenise
 from sgbt.data import tokenised as module
-from sgbt.files import user_cache
 
 TEXTS = ("A fine film.", "", "A fine, FINE day", "lone \ud83d surrogate \x00 İ")
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from sgbt.core.errors import DataError
 from sgbt.data import Tokenizer
 from sgbt.data.tokenizer import ENGLISH
-from sgbt.errors import DataError
 
 TOKENIZER = Tokenizer()
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from sgbt.core.errors import DataError
 from sgbt.data import TextDataset, load_dataset
 from sgbt.data.yahoo import LABELS
-from sgbt.errors import DataError
 
 TITLES = [(number % 10, f"why {number}?", f"tell me\\nmore {number}", f"because, {number}") for number in range(60)]
 

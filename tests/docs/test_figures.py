@@ -11,7 +11,7 @@ from pages.figures import FIGURES
 from pages.markers import filled, outside
 from tests.conftest import ROOT
 
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
 
 TOY = {
     "share": lambda of="all": {"all": "88.3", "half": "44.2"}[of],

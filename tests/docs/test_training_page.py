@@ -8,7 +8,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from sgbt.cli.app import app
-from sgbt.registry import OBJECTIVES
+from sgbt.core.registry import OBJECTIVES
 from sgbt.training import PRESETS
 
 PAGE = Path(__file__).parents[2] / "docs" / "training.md"

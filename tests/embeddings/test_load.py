@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sgbt.core.errors import EmbeddingError
 from sgbt.embeddings import EmbeddingTable, block, load_embeddings
-from sgbt.errors import EmbeddingError
 
 WORDS = ("the", "film", "naïve", "n't", '"', "#hash", "{")
 VECTORS = np.arange(21, dtype=np.float32).reshape(7, 3) / 8 - 1

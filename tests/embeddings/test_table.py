@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sgbt.core.errors import EmbeddingError
 from sgbt.embeddings import CLITIC_ALIASES, EmbeddingTable
-from sgbt.errors import EmbeddingError
 
 
 @pytest.fixture

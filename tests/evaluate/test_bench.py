@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 from tests.evaluate.grids import TINY, rows_of, tiny
 
-from sgbt.errors import EvaluationError, SgbtError
+from sgbt.core.errors import EvaluationError, SgbtError
+from sgbt.core.shares import Share
 from sgbt.evaluate import RunRecord, Store, bench, gather, read_records
 from sgbt.evaluate.schedule import Silent
 from sgbt.evaluate.toy import toy_dataset
 from sgbt.evaluate.unit import Unit
 from sgbt.models import load_classifier, save_classifier
-from sgbt.shares import Share
 
 
 @pytest.fixture(scope="module", autouse=True)

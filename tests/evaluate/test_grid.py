@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
 from sgbt.evaluate import SHIPPED, load_grid
 from sgbt.evaluate.code_version import tree_of
 from sgbt.evaluate.grid import Grid, matches
@@ -16,7 +16,7 @@ from sgbt.evaluate.materials import Materials, sample_rows
 from sgbt.evaluate.toy import toy_dataset, toy_table, toy_vectors
 from sgbt.evaluate.unit import training_unit, units_of
 from sgbt.evaluate.working import untrained
-from sgbt.lexicon import smoothed_vectors
+from sgbt.threats import smoothed_vectors
 
 SMALL = """
 vectors = "toy"
@@ -171,7 +171,7 @@ def test_what_is_wrong_is_named_before_anything_runs(text: str, told: str) -> No
     with pytest.raises(Exception, match="wanted ") as refused:
         parsed(text)
     assert told in str(refused.value)
-    assert type(refused.value).__module__ == "sgbt.errors"
+    assert type(refused.value).__module__ == "sgbt.core.errors"
 
 
 def test_an_unknown_grid_is_refused_with_a_guess() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
 from sgbt.evaluate import Store, local
 from sgbt.evaluate.local import MEMORY_PER_WORKER, LocalExecutor
 

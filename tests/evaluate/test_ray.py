@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.evaluate.grids import TINY, rows_of, tiny
 
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
 from sgbt.evaluate import Grid, bench
 from sgbt.evaluate.schedule import Silent
 from sgbt.evaluate.unit import Unit

@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 
 import sgbt
 from sgbt.cli.app import app
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
+from sgbt.core.registry import MODELS, OBJECTIVES
 from sgbt.evaluate import RunRecord, bench, read_records
 from sgbt.evaluate.grid_file import load_grid
 from sgbt.evaluate.rebuild import Published
 from sgbt.evaluate.unit import training_config
-from sgbt.lexicon import EmbeddingStart
 from sgbt.models import load_classifier, weights_hash
-from sgbt.registry import MODELS, OBJECTIVES
+from sgbt.threats import EmbeddingStart
 from sgbt.training.config import with_options
 
 ROOT = Path(__file__).parents[2]

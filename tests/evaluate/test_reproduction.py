@@ -10,7 +10,7 @@ import pytest
 from tests.evaluate.grids import TINY, tiny
 
 from sgbt.attacks.rows import read_rows
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
 from sgbt.evaluate.gather import gather
 from sgbt.evaluate.grid import Cell, DataSource
 from sgbt.evaluate.grid_file import SHIPPED, load_grid

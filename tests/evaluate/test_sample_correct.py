@@ -9,7 +9,7 @@ import pytest
 from tests.evaluate.grids import TINY, tiny
 
 from sgbt.attacks.rows import read_rows
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
 from sgbt.evaluate.materials import Materials
 from sgbt.evaluate.store import ROWS, Store
 from sgbt.evaluate.unit import ATTACK, PREDICT, units_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
 from sgbt.evaluate import compare
 from sgbt.evaluate.outcomes import packed, unpacked
 from sgbt.evaluate.significance import sign_flip

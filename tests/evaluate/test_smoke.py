@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.conftest import Command
 
+from sgbt.core.registry import OBJECTIVES
 from sgbt.evaluate import load_grid, read_records
-from sgbt.registry import OBJECTIVES
 
 SUFFIXES = (".html", ".md", ".tex", ".csv")
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from sgbt.attacks import attack
 from sgbt.certify import certify
 from sgbt.certify.checker import Checker
-from sgbt.errors import ModelError
+from sgbt.core.errors import ModelError
 from sgbt.models import TextClassifier, load_classifier, save_classifier
 
 Weights = dict[str, Tensor]

@@ -6,9 +6,9 @@ import pytest
 import torch
 from tests import small
 
-from sgbt.errors import ModelError
-from sgbt.lexicon import Vocabulary
+from sgbt.core.errors import ModelError
 from sgbt.models import BiLSTM, TextCNN, WordEmbedding
+from sgbt.threats import Vocabulary
 
 
 def test_a_frozen_table_gets_no_gradient_and_a_trainable_one_does_except_for_padding() -> None:

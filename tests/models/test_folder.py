@@ -14,9 +14,9 @@ import safetensors.torch
 import torch
 from tests import small
 
-from sgbt.errors import ModelError, SgbtError
-from sgbt.lexicon import SubstitutionTable, Vocabulary
+from sgbt.core.errors import ModelError, SgbtError
 from sgbt.models import LinearBag, TextClassifier, folder, load_classifier, save_classifier, weights_hash
+from sgbt.threats import SubstitutionTable, Vocabulary
 
 CODES = torch.tensor([0, 1] + [2 + number // 2 for number in range(len(small.WORDS))])
 MODELS = {

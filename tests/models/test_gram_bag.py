@@ -6,11 +6,11 @@ import pytest
 import torch
 from tests.models.test_linear_bag import WORDS, enumerated, random_batch
 
-from sgbt.errors import ModelError
-from sgbt.lexicon import PADDING, UNKNOWN, Vocabulary
+from sgbt.core.errors import ModelError
 from sgbt.models import GramBag, TextClassifier, load_classifier, save_classifier, worst_case_logits
 from sgbt.models.gram_bag import AT_THE_END, BITS, LARGEST, MAP_SHIFT
 from sgbt.models.gram_worst_case import gram_worst_by_word
+from sgbt.threats import PADDING, UNKNOWN, Vocabulary
 
 
 def random_model(generator, *, classes=2, longest=4, codes=5, ending=0, maps=1):

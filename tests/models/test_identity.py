@@ -14,9 +14,8 @@ import safetensors
 import torch
 from tests import small
 
+from sgbt.core.errors import ModelError
 from sgbt.data import Tokenizer
-from sgbt.errors import ModelError
-from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models import (
     AnyModel,
     GramBag,
@@ -29,6 +28,7 @@ from sgbt.models import (
     save_classifier,
     weights_hash,
 )
+from sgbt.threats import SubstitutionTable, Vocabulary
 
 
 def model_of(kind: str, **options: Any) -> AnyModel:

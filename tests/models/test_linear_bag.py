@@ -6,11 +6,11 @@ from itertools import product
 import pytest
 import torch
 
-from sgbt.errors import ModelError
-from sgbt.lexicon import PADDING, UNKNOWN, SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
-from sgbt.lexicon.codes import community_codes
+from sgbt.core.errors import ModelError
 from sgbt.models import LinearBag, TextClassifier, bag_worst_case, load_classifier, save_classifier, worst_case_logits
 from sgbt.models.bag_features import FAMILIES, keys_at, places_of
+from sgbt.threats import PADDING, UNKNOWN, SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
+from sgbt.threats.codes import community_codes
 
 WORDS = 12
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sgbt.core.shares import Share
 from sgbt.evaluate import RunRecord
 from sgbt.evaluate.metrics import BUDGETS, share_figures
 from sgbt.evaluate.outcomes import packed
-from sgbt.shares import Share
 
 METHODS = ("standard", "ibp", "atfl", "sem", "ascc", "gbm", "sgbt", "certified")
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tests.report.records import METHODS, record, sweep, table1
 
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
 from sgbt.evaluate import RunRecord, read_records, write_records
 from sgbt.report import report_of_folder, report_of_records
 from sgbt.report.build import FORMATS, Report

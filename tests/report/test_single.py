@@ -10,7 +10,7 @@ import pytest
 from tests.constant import constant
 
 import sgbt
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
 from sgbt.evaluate.toy import toy_dataset, toy_table, toy_vectors
 
 

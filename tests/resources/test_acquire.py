@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.resources.things import CONTENT, PATH, Given, thing
 
-from sgbt.errors import NotVerifiedWarning, ResourceError, SgbtError
-from sgbt.files import user_cache
+from sgbt.core.errors import NotVerifiedWarning, ResourceError, SgbtError
+from sgbt.core.files import user_cache
 from sgbt.resources import (
     CATALOGUE,
     Attempt,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.resources.things import CONTENT, PATH
 
-from sgbt.files import user_cache
+from sgbt.core.files import user_cache
 from sgbt.resources import CATALOGUE, acquire, check, locate
 
 Offer = Callable[..., None]

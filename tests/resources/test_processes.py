@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.conftest import ROOT
 from tests.resources.things import CONTENT, PATH, Behaviour, served
 
-from sgbt.files import user_cache
+from sgbt.core.files import user_cache
 
 SCRIPT = """
 import sys

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from tests.resources.things import CONTENT, Behaviour, Given, served
 
-from sgbt.errors import SgbtError
-from sgbt.files import user_cache
+from sgbt.core.errors import SgbtError
+from sgbt.core.files import user_cache
 from sgbt.resources import Silent, get, sources
 from sgbt.resources.sources import Errand, NpmPackage, PythonPackage, SourceFailure, WebAddress
 

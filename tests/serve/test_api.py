@@ -16,9 +16,9 @@ from tests.soundness.trained import dataset, table, trained
 
 from sgbt.attacks import attack
 from sgbt.certify import certify
-from sgbt.lexicon import combinations
 from sgbt.serve import Pool, create_app
 from sgbt.serve.guard import LOOPBACK
+from sgbt.threats import combinations
 
 TEXTS = dataset().test.texts[:6]
 ODD = "Goodaa, <b>badab</b>   \U0001f600 &amp; oddac\tfilleraa! " + "goodab " * 9

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.serve.conftest import ADDRESS
 
-from sgbt.errors import ServeError
+from sgbt.core.errors import ServeError
 from sgbt.serve import Limits
 from sgbt.serve.guard import LOOPBACK, Guard
 from sgbt.serve.limits import MOST_CLIENTS, RateLimiter

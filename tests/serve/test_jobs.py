@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.soundness.trained import dataset, trained
 
-from sgbt.errors import ServeError
+from sgbt.core.errors import ServeError
 from sgbt.models import save_classifier
 from sgbt.serve import Limits, Pool
 from sgbt.serve.lanes import TIMED_OUT, Lane

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sgbt.cli.app import app
-from sgbt.errors import ServeError
+from sgbt.core.errors import ServeError
 from sgbt.serve.server import address_of, bound, check_token, is_loopback
 
 LONG = "0123456789abcdef"

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from sgbt.certify import Question
-from sgbt.lexicon import Substitutions
 from sgbt.models import (
     AnyModel,
     BiLSTM,
@@ -24,6 +23,7 @@ from sgbt.models import (
     WordEmbedding,
 )
 from sgbt.models.gram_bag import BITS
+from sgbt.threats import Substitutions
 
 VOCABULARY = 30
 ACTIVATIONS = ("tanh", "sigmoid", "softplus", "relu", "gelu")

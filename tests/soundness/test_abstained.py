@@ -11,9 +11,9 @@ from tests.soundness.trained import sentences, table, trained
 from sgbt.certify import DEFAULT_TIERS, TIERS, Question, Verdict, certify, exhaustive, in_float64
 from sgbt.certify.floor import lowest_margin
 from sgbt.certify.oracle import combinations_of
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.models import GramBag, LinearBag, TextClassifier
 from sgbt.models.gram_bag import BITS
+from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 
 CASES = [
     ("cnn", "standard", "max", 2),

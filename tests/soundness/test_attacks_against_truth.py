@@ -13,8 +13,8 @@ from tests.attacks.world import World, trained
 
 from sgbt.attacks import attack, method_named
 from sgbt.attacks.ensemble import WHITE_BOX, Ensemble
-from sgbt.lexicon import SubstitutionIndex
 from sgbt.models import TextClassifier, worst_case_logits
+from sgbt.threats import SubstitutionIndex
 
 METHODS_TO_JUDGE = (
     "pwws",

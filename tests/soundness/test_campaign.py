@@ -12,8 +12,8 @@ from tests.soundness.campaign import campaign, run_case, search
 from tests.soundness.worlds import KINDS
 
 from sgbt.certify import Verdict, certify
-from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models import BiLSTM, TextClassifier, WordEmbedding
+from sgbt.threats import SubstitutionTable, Vocabulary
 
 ONCE_FALSE = (659, 688, 1107)
 """Cases in which an overflow made a false certificate for a BiLSTM within a budget, before that was mended."""

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from sgbt.certify import certify
-from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models import BiLSTM, TextClassifier, WordEmbedding
+from sgbt.threats import SubstitutionTable, Vocabulary
 
 WORDS = tuple(f"w{number}" for number in range(200))
 TIERS = ("ibp", "gbm", "sgbt-core", "sgbt-taylor", "crown")

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from sgbt.certify import TIERS, Question, certify, exhaustive, in_float64, margin_bounds, rounding_slack
 from sgbt.certify.oracle import combinations_of
+from sgbt.core.errors import SgbtError
 from sgbt.data import Split, TextDataset, load_dataset
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import SgbtError
-from sgbt.lexicon import SubstitutionIndex, Substitutions, SubstitutionTable
 from sgbt.models import BiLSTM, TextClassifier, TextCNN
+from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable
 from sgbt.training import IBP, TrainingConfig, train
 
 

@@ -9,7 +9,7 @@ import torch
 from tests.soundness.cases import random_bilstm, random_cnn, random_question
 
 from sgbt.certify import TIERS, Question, exhaustive, in_float64, margin_bounds
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
 
 
 @pytest.mark.parametrize("kind", ["cnn-max", "cnn-mean", "bilstm-last"])

@@ -18,8 +18,8 @@ import sgbt
 from sgbt.attacks.victim import CallableVictim
 from sgbt.certify.robust import robust_by_oracle
 from sgbt.data import Tokenizer
-from sgbt.lexicon import UNKNOWN, SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.models import TextClassifier, TextCNN, WordEmbedding, save_classifier
+from sgbt.threats import UNKNOWN, SubstitutionIndex, SubstitutionTable, Vocabulary
 
 NEW_YORK = Tokenizer(r"new\ york|\w+")
 OLD = SubstitutionTable({"old": ("new",)}, "old to new")

@@ -9,7 +9,7 @@ from tests.soundness.trained import dataset, sentences, table, trained
 from sgbt.certify import Question, certify, exhaustive, in_float64, margin_bounds, rounding_slack
 from sgbt.certify.oracle import combinations_of
 from sgbt.certify.rounding import proven_gap
-from sgbt.lexicon import SubstitutionIndex
+from sgbt.threats import SubstitutionIndex
 
 CASES = [
     ("cnn", "standard", "max", 2),

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import small
 
-from sgbt.lexicon import SubstitutionIndex, Substitutions, SubstitutionTable
 from sgbt.models import BiLSTM, TextCNN, TwoChannel, feature_box, worst_case_logits
 from sgbt.models.activations import ACTIVATIONS
+from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable
 
 CODES = torch.tensor([0, 1] + [2 + number // 2 for number in range(len(small.WORDS))])
 MODELS = {

@@ -9,8 +9,8 @@ import torch
 
 from sgbt.data import Split, TextDataset
 from sgbt.embeddings import EmbeddingTable
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import Bag, BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN
+from sgbt.threats import SubstitutionTable
 from sgbt.training import IBP, SEM, Certified, Standard, TrainingConfig, train
 
 CLASSES = 3

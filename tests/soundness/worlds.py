@@ -7,10 +7,10 @@ import random
 import torch
 from torch import nn
 
-from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models import AnyModel, BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN, TwoChannel, WordEmbedding
 from sgbt.models.bag_features import FAMILIES, keys_at
 from sgbt.models.gram_bag import AT_THE_END, BITS, MAP_SHIFT
+from sgbt.threats import SubstitutionTable, Vocabulary
 
 NAMES = tuple(first + second for first in "bdfgklmnprst" for second in ("a", "o", "um"))
 """The words there are; the last few are in no vocabulary."""

@@ -26,9 +26,9 @@ if __name__ == "__main__":
 import torch
 from tests import small
 
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
+from sgbt.core.registry import OBJECTIVES
 from sgbt.models import BiLSTM, TextCNN, weights_hash
-from sgbt.registry import OBJECTIVES
 from sgbt.training import Run, TrainingConfig, train
 
 

@@ -12,10 +12,10 @@ from tests.training import quick
 from typer.testing import CliRunner
 
 from sgbt.cli.app import app
+from sgbt.core.errors import TrainingError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import TrainingError
-from sgbt.lexicon import Vocabulary
 from sgbt.models import LinearBag, load_classifier
+from sgbt.threats import Vocabulary
 from sgbt.training import IBP, Certified
 from sgbt.training.initialisers import cluster_vectors
 from sgbt.training.ties import BagTies

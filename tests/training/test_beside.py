@@ -11,8 +11,8 @@ import torch
 from tests import small
 
 from sgbt.certify import certify
+from sgbt.core.errors import ModelError, TrainingError
 from sgbt.data import RaggedIds
-from sgbt.errors import ModelError, TrainingError
 from sgbt.models import Bag, BiLSTM, TextCNN, TwoChannel, load_classifier, weights_hash
 from sgbt.models.margins import Margins
 from sgbt.training import Certified, Run, train

@@ -8,7 +8,7 @@ import pytest
 from tests import small
 
 import sgbt
-from sgbt.locks import claim
+from sgbt.core.locks import claim
 
 
 def test_a_folder_in_use_is_refused_and_free_again_afterwards(tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ from tests import small
 from tests.training.quick import assert_same, run
 from tests.training.runner import Options, trained
 
-from sgbt import files
-from sgbt.errors import SgbtError, TrainingError
-from sgbt.lexicon import Vocabulary
+from sgbt.core import files
+from sgbt.core.errors import SgbtError, TrainingError
 from sgbt.models import BiLSTM, TextCNN
+from sgbt.threats import Vocabulary
 from sgbt.training import SGBT, Standard
 from sgbt.training.checkpoint import FILE, load_checkpoint
 from sgbt.training.log import read_log

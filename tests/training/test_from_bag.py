@@ -10,8 +10,8 @@ from tests import small
 from tests.training import quick
 
 from sgbt.certify import certify
+from sgbt.core.errors import TrainingError
 from sgbt.data import Tokenizer
-from sgbt.errors import TrainingError
 from sgbt.models import BiLSTM, LinearBag, TextCNN, worst_case_logits
 from sgbt.training import Certified, train
 from sgbt.training.beginning import examples_of

@@ -11,15 +11,15 @@ import torch
 from tests.training.test_linear import TABLE, reviews
 
 from sgbt.certify import certify
+from sgbt.core.errors import TrainingError
 from sgbt.data import RaggedIds, Split
-from sgbt.errors import TrainingError
-from sgbt.lexicon import SubstitutionIndex
 from sgbt.models import GramBag, gram_margins, load_classifier, worst_case_logits
 from sgbt.models.bag_options import RowSets
 from sgbt.models.gram_bag import AT_THE_END, MAP_SHIFT
 from sgbt.models.gram_cells import least_entries
 from sgbt.models.gram_margins import by_label, frequent_grams, gather
 from sgbt.models.gram_options import GramOptions
+from sgbt.threats import SubstitutionIndex
 from sgbt.training import IBP, SGBT, Certified, Standard, train
 from sgbt.training.config import TrainingConfig, preset_for
 from sgbt.training.grams import log_count_ratios
@@ -206,8 +206,8 @@ resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 import torch
 torch.set_num_threads(1)
 from sgbt.data import Split, TextDataset
-from sgbt.errors import SgbtError
-from sgbt.lexicon import SubstitutionTable
+from sgbt.core.errors import SgbtError
+from sgbt.threats import SubstitutionTable
 from sgbt.models import GramBag, LinearBag
 from sgbt.training import IBP, train
 from sgbt.training.config import TrainingConfig

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 import torch
 
+from sgbt.core.errors import SgbtError, TrainingError
 from sgbt.data import Split, TextDataset
 from sgbt.data.tokenised import RaggedIds
-from sgbt.errors import SgbtError, TrainingError
-from sgbt.lexicon import PADDING, SubstitutionIndex, SubstitutionTable, Vocabulary
-from sgbt.lexicon.codes import community_codes, community_levels
 from sgbt.models import LinearBag, LinearBagConfig, bag_options, bag_tables, load_classifier, worst_case_logits
 from sgbt.models.bag_blocks import margins, options_of, pieces, positions_of
 from sgbt.models.bag_features import FAMILIES, keys_at, with_word, word_of
 from sgbt.models.bag_options import PositionKinds, PositionOptions, RowSets, frequent_keys
+from sgbt.threats import PADDING, SubstitutionIndex, SubstitutionTable, Vocabulary
+from sgbt.threats.codes import community_codes, community_levels
 from sgbt.training import GBM, IBP, PRESETS, SEM, Certified, Standard, linear, train
 from sgbt.training.config import with_options
 from sgbt.training.linear import bag_vocabulary, fit_features

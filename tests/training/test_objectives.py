@@ -10,9 +10,9 @@ import torch
 from tests import small
 from tests.training import quick
 
-from sgbt.errors import SgbtWarning, TrainingError
+from sgbt.core.errors import SgbtWarning, TrainingError
+from sgbt.core.registry import OBJECTIVES
 from sgbt.models import BiLSTM, TextCNN, WordEmbedding, weights_hash, worst_case_logits
-from sgbt.registry import OBJECTIVES
 from sgbt.training import ASCC, ATFL, GBM, IBP, SEM, SGBT, Certified, Objective, Standard, totals, train
 from sgbt.training.ascc import _divergence
 from sgbt.training.closeness import closeness

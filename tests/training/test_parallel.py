@@ -15,7 +15,7 @@ import torch
 from tests import small
 from tests.training.runner import Options, trained
 
-from sgbt.errors import SgbtError, TrainingError
+from sgbt.core.errors import SgbtError, TrainingError
 from sgbt.models import load_classifier, weights_hash
 from sgbt.training.log import read_log
 from sgbt.training.parallel import Processes, device_named

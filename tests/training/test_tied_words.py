@@ -13,10 +13,10 @@ from tests.training.quick import run
 from tests.training.test_beside import examples
 
 from sgbt.certify import certify
+from sgbt.core.errors import TrainingError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import TrainingError
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import BiLSTM, TextCNN, load_classifier, weights_hash
+from sgbt.threats import SubstitutionTable
 from sgbt.training import SEM, Certified, train
 from sgbt.training.initialisers import LENGTH, start_in_clusters
 from sgbt.training.objective import Corpus

@@ -8,8 +8,8 @@ import pytest
 from tests import small
 
 import sgbt
+from sgbt.core.errors import LexiconError
 from sgbt.data import Tokenizer
-from sgbt.errors import LexiconError
 
 HYPHENS = Tokenizer(r"\w+(?:-\w+)* | [^\w\s]")
 LETTERS = Tokenizer(r"\w")

@@ -8,11 +8,11 @@ import torch
 from tests import small
 from tests.training.quick import run
 
+from sgbt.core.errors import TrainingError
 from sgbt.data import Split, TextDataset
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import TrainingError
-from sgbt.lexicon import Vocabulary
 from sgbt.models import TextCNN, WordEmbedding
+from sgbt.threats import Vocabulary
 from sgbt.training import IBP, train
 
 

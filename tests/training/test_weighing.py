@@ -12,7 +12,7 @@ from tests import small
 from torch import Tensor
 
 from sgbt.certify import certify
-from sgbt.errors import TrainingError
+from sgbt.core.errors import TrainingError
 from sgbt.evaluate.gather import curve_of
 from sgbt.models import TextCNN, TwoChannel
 from sgbt.models.note import training_note

@@ -6,8 +6,8 @@ import pytest
 import torch
 from tests.small import model_of, random_texts, step_of
 
-from sgbt.errors import TrainingError
-from sgbt.lexicon.vocabulary import PADDING, UNKNOWN
+from sgbt.core.errors import TrainingError
+from sgbt.threats.vocabulary import PADDING, UNKNOWN
 from sgbt.training import Certified
 from sgbt.training.word_dropout import with_words_dropped
 

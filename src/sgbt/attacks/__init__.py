@@ -21,7 +21,7 @@ from sgbt.attacks.rows import read_rows
 from sgbt.attacks.summary import AttackSummary, summarise
 from sgbt.attacks.textattack_csv import write_textattack_csv
 from sgbt.attacks.victim import CallableVictim
-from sgbt.shares import Share
+from sgbt.core.shares import Share
 
 __all__ = [
     "BLACK_BOX",

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood, fast_network
 from sgbt.attacks.window_pool import WindowPool
-from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models import LinearBag
 from sgbt.models.bag_features import LARGEST
+from sgbt.threats.vocabulary import PADDING
 
 Array = NDArray[Any]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from sgbt.attacks.engine import Classify, Neighbourhood, Probabilities, Question
 from sgbt.attacks.space import MASKED, SearchSpace, State
+from sgbt.core.errors import AttackError
 from sgbt.data.tokenizer import Tokens
-from sgbt.errors import AttackError
 
 BATCH = 256
 RESOLUTION = 6

@@ -22,13 +22,13 @@ from sgbt.attacks.scorer import OutOfQueries, Scorer
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import Victim, victim_of
 from sgbt.attacks.workers import in_processes
+from sgbt.core.errors import AttackError
+from sgbt.core.rows import RowFile
+from sgbt.core.seeds import check_seed
 from sgbt.data import Split
 from sgbt.data.tokenizer import Tokens
-from sgbt.errors import AttackError
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
 from sgbt.models import TextClassifier
-from sgbt.rows import RowFile
-from sgbt.seeds import check_seed
+from sgbt.threats import SubstitutionIndex, SubstitutionTable
 
 Listener = Callable[[AttackResult], None]
 TOGETHER = 32

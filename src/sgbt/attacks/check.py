@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sgbt.attacks.result import Swap
 from sgbt.data.tokenizer import Tokenizer, Tokens
-from sgbt.lexicon import SubstitutionTable
+from sgbt.threats import SubstitutionTable
 
 
 class AttackBugError(AssertionError):

@@ -21,9 +21,9 @@ from sgbt.attacks.engine import (
     resolution_of,
 )
 from sgbt.attacks.space import SearchSpace, State
-from sgbt.errors import AttackError
-from sgbt.lexicon.vocabulary import UNKNOWN
+from sgbt.core.errors import AttackError
 from sgbt.models import AnyModel, Bag, BiLSTM, LinearBag, TextClassifier, TextCNN, TwoChannel
+from sgbt.threats.vocabulary import UNKNOWN
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sgbt.attacks.scorer import Asking, Scorer
 from sgbt.attacks.space import SearchSpace, State
-from sgbt.errors import AttackError
+from sgbt.core.errors import AttackError
 
 
 class Attack(Protocol):

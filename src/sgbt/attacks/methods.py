@@ -6,8 +6,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from sgbt.attacks.method import Attack
-from sgbt.errors import AttackError, did_you_mean
-from sgbt.registry import ATTACKS
+from sgbt.core.errors import AttackError, did_you_mean
+from sgbt.core.registry import ATTACKS
 
 ALIASES = {"ga": "genetic"}
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from sgbt.errors import AttackError
-from sgbt.lexicon.wordnet import load_wordnet
-from sgbt.lexicon.wordnet_database import WordNet
+from sgbt.core.errors import AttackError
+from sgbt.threats.wordnet import load_wordnet
+from sgbt.threats.wordnet_database import WordNet
 
 BEGINNINGS = {"NN": "n", "NOUN": "n", "VB": "v", "VERB": "v", "JJ": "a", "ADJ": "a", "RB": "r", "ADV": "r"}
 """How tags of the Penn Treebank, and universal ones, begin; all others (PROPN, CD, ...) are never replaced."""

@@ -8,7 +8,7 @@
 Departures. The paper looks up WordNet synonyms of the word's part of speech in the sentence; here the table says what
 may stand for what, and the table `wordnet` joins all parts of speech. With a tagger (`parts_of_speech`), only synonyms
 of the tagged part of speech are tried. Named entities are replaced if the table lists them
-(`sgbt.lexicon.named_entities`). The texts of step 3 are known in advance, so they are scored many at a time; only those
+(`sgbt.threats.named_entities`). The texts of step 3 are known in advance, so they are scored many at a time; only those
 up to the first broken one count as queries. Every masked word counts as a query, but only those that decide the order
 are asked about.
 """

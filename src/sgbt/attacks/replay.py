@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from sgbt.attacks.campaign import attack
 from sgbt.attacks.methods import method_named
 from sgbt.attacks.result import FAILED, AttackResult
-from sgbt.errors import AttackError, ForgedRowError
-from sgbt.lexicon import SubstitutionTable
+from sgbt.core.errors import AttackError, ForgedRowError
 from sgbt.models import TextClassifier
+from sgbt.threats import SubstitutionTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
-from sgbt.errors import AttackError
+from sgbt.core.errors import AttackError
 
 SUCCESS, FAILED, SKIPPED = "success", "failed", "skipped"
 STATUSES = (SUCCESS, FAILED, SKIPPED)

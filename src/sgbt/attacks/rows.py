@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sgbt import rows
 from sgbt.attacks.result import AttackResult, Swap
-from sgbt.errors import AttackError
-from sgbt.fields import refuse_odd_fields
+from sgbt.core import rows
+from sgbt.core.errors import AttackError
+from sgbt.core.fields import refuse_odd_fields
 
 SETTINGS = "options or limit of queries, by their hash,"
 

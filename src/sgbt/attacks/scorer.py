@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sgbt.attacks.classifier_engine import ClassifierEngine
 from sgbt.attacks.engine import Neighbourhood, Probabilities, Question, Swaps, TextEngine
 from sgbt.attacks.space import SearchSpace, State
-from sgbt.errors import AttackError
+from sgbt.core.errors import AttackError
 
 T = TypeVar("T")
 Asking = Generator[Question, Neighbourhood, T]

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.lexicon import SubstitutionTable
+from sgbt.threats import SubstitutionTable
 
 State = NDArray[np.int32]
 """A text of the space: the number of the choice at every position; 0 is the word that stood there."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult
-from sgbt.by_class import ByClass
-from sgbt.errors import AttackError
-from sgbt.shares import Share
+from sgbt.core.by_class import ByClass
+from sgbt.core.errors import AttackError
+from sgbt.core.shares import Share
 
 
 @dataclass(frozen=True, slots=True)

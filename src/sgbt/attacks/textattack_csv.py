@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult
-from sgbt.files import atomic_write
+from sgbt.core.files import atomic_write
 
 COLUMNS = (
     "original_text",

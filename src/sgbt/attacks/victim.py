@@ -13,9 +13,9 @@ from sgbt.attacks.callable_engine import CallableEngine, checked_answer
 from sgbt.attacks.classifier_engine import ClassifierEngine, searched
 from sgbt.attacks.engine import Classify, FastNetwork, Neighbourhood, Probabilities, Question, TextEngine, fast_network
 from sgbt.attacks.space import SearchSpace
+from sgbt.core.errors import AttackError
 from sgbt.data import Tokenizer
 from sgbt.data.tokenizer import Tokens
-from sgbt.errors import AttackError
 from sgbt.models import TextClassifier
 
 

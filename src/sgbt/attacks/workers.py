@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import torch
 
-from sgbt.errors import AttackError, SgbtError
+from sgbt.core.errors import AttackError, SgbtError
 
 T = TypeVar("T")
 START = "fork" if sys.platform == "linux" else "spawn"

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds.interval import Interval
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from sgbt.bounds.pooled_curvature import KINK_OBSTACLE, AveragePooledCurvature, 
 from sgbt.bounds.pooled_growth import AveragePooledGrowth, MaxPooledGrowth
 from sgbt.bounds.window_ranges import WindowRanges, flat_texts
 from sgbt.bounds.windows import Windows
-from sgbt.errors import BoundError, SgbtWarning
+from sgbt.core.errors import BoundError, SgbtWarning
 
 Pooling = Literal["max", "average"]
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from sgbt.bounds.dense import require_affordable, require_displacement, require_index
 from sgbt.bounds.growth import locate, require_same_inputs, unproven
 from sgbt.bounds.interval import Interval
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 
 class CurvatureBound(ABC):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 DENSE_LIMIT_BYTES = 2**30  # one gibibyte: 64 filters on four words fit, a text of 512 words does not
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sgbt.bounds.activations import SIGMOID, TANH
 from sgbt.bounds.interval import Interval
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 
 @dataclass(frozen=True, eq=False)

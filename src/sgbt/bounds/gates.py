@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from sgbt.bounds.interval import Interval
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 Direction = Literal["forward", "backward"]
 

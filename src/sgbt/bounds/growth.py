@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds.dense import require_affordable, require_displacement, require_index
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 
 class GrowthBound(ABC):

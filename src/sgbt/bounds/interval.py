@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 
 @dataclass(frozen=True, slots=True, eq=False)

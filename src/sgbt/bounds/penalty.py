@@ -15,7 +15,7 @@ from sgbt.bounds.domains import Domain, ObservedRange, embedding_table_box, hidd
 from sgbt.bounds.gates import Direction
 from sgbt.bounds.interval import Interval
 from sgbt.bounds.lstm import LSTMCellBounds
-from sgbt.errors import BoundError, SgbtWarning
+from sgbt.core.errors import BoundError, SgbtWarning
 
 Words = nn.Embedding | Interval | ObservedRange | float
 """Where the vectors of words lie: rows of an embedding, a box, a range seen on data, or |v| <= a number."""

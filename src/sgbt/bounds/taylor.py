@@ -9,7 +9,7 @@ from sgbt.bounds.curvature import CurvatureBound
 from sgbt.bounds.dense import require_displacement
 from sgbt.bounds.growth import GrowthBound
 from sgbt.bounds.interval import Interval
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
 
 
 def proposition_one(output: Tensor, growth: GrowthBound, curvature: CurvatureBound, delta: Tensor) -> Interval:

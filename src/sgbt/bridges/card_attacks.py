@@ -12,10 +12,10 @@ from sgbt.attacks.summary import in_series
 from sgbt.bridges.escaping import as_text
 from sgbt.certify import Verified
 from sgbt.certify.comparison import Sample
-from sgbt.errors import AttackError
-from sgbt.lexicon import SubstitutionTable
+from sgbt.core.errors import AttackError
+from sgbt.core.shares import Share
 from sgbt.models import TextClassifier
-from sgbt.shares import Share
+from sgbt.threats import SubstitutionTable
 
 
 @dataclass(frozen=True, slots=True)

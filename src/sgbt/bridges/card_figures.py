@@ -9,11 +9,11 @@ from sgbt.attacks.summary import by_class as answers_by_class
 from sgbt.bridges.card_attacks import CardAttack
 from sgbt.bridges.card_labels import Labels
 from sgbt.bridges.escaping import as_text
-from sgbt.by_class import ByClass
 from sgbt.certify import Certificate
 from sgbt.certify.summary import Summary
 from sgbt.certify.summary import by_class as proofs_by_class
-from sgbt.shares import Share
+from sgbt.core.by_class import ByClass
+from sgbt.core.shares import Share
 
 Figures = list[tuple[str, Share]]
 NOTHING = "nothing to replace"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from sgbt.visible import visible
+from sgbt.core.visible import visible
 
 _MARKS = re.compile(r"[\\`*_{}\[\]#|~$!]")
 _BEGINNING = re.compile(r"^(\d+)([.)])|^([-+=])")

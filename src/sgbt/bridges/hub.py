@@ -8,11 +8,11 @@ from typing import Any
 
 from sgbt.bridges.model_card import model_card
 from sgbt.bridges.packages import imported
-from sgbt.errors import ModelError
-from sgbt.files import atomic_folder
+from sgbt.core.errors import ModelError
+from sgbt.core.files import atomic_folder
+from sgbt.core.visible import visible
 from sgbt.models import TextClassifier, load_classifier
 from sgbt.models.folder import CONFIG, TABLE, VOCABULARY, WEIGHTS
-from sgbt.visible import visible
 
 CARD = "README.md"
 FILES = (CONFIG, WEIGHTS, VOCABULARY, TABLE)

@@ -15,8 +15,8 @@ from sgbt.certify import read_rows as read_certificates
 from sgbt.certify.comparison import Sample
 from sgbt.certify.true_rows import check_true
 from sgbt.data import Split
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier
+from sgbt.threats import SubstitutionTable
 
 
 @dataclass(frozen=True)

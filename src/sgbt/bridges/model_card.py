@@ -14,9 +14,9 @@ from sgbt.bridges.escaping import as_code, as_text, as_yaml
 from sgbt.bridges.measured import Measured
 from sgbt.certify.comparison import Sample, drawn_seed
 from sgbt.data import Split
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier, covers_weights_alone, load_classifier
 from sgbt.models.note import training_note
+from sgbt.threats import SubstitutionTable
 from sgbt.version import __version__
 
 PROVEN_AGAIN = 100

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sgbt.errors import ModelError
+from sgbt.core.errors import ModelError
 from sgbt.models import TextClassifier, load_classifier
 
 

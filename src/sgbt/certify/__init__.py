@@ -17,7 +17,7 @@ from sgbt.certify.separable import SeparableBound
 from sgbt.certify.tiers import DEFAULT_TIERS, Tier, in_float64, margin_bounds
 from sgbt.certify.verification import Verified, verify
 from sgbt.certify.verifier import Verifier, verifiers
-from sgbt.registry import TIERS
+from sgbt.core.registry import TIERS
 
 __all__ = [
     "DEFAULT_TIERS",

@@ -11,9 +11,9 @@ from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.consistency import check_consistent
 from sgbt.certify.prepared import Prepared
 from sgbt.certify.true_rows import check_true, contradicted
-from sgbt.errors import AttackError, CertificateError, ForgedRowError
-from sgbt.lexicon import SubstitutionTable
-from sgbt.shares import Share
+from sgbt.core.errors import AttackError, CertificateError, ForgedRowError
+from sgbt.core.shares import Share
+from sgbt.threats import SubstitutionTable
 
 WHERE = "the attack rows"
 

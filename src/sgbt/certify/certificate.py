@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sgbt.certify.claims import check_claims
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
 
 
 class Verdict(StrEnum):

@@ -23,11 +23,11 @@ from sgbt.certify.rows import CERTIFICATES, SYNC_SECONDS
 from sgbt.certify.side_by_side import in_order
 from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, offered
 from sgbt.certify.verifier import verifiers
+from sgbt.core.rows import RowFile
 from sgbt.data import Batch, Split
 from sgbt.data.batches import pad
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import GramBag, LinearBag, TextClassifier, TwoChannel
-from sgbt.rows import RowFile
+from sgbt.threats import SubstitutionTable
 
 RECHECKED = 20
 """Of the rows that a file has already, so many are proven again before any is taken over."""

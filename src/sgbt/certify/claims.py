@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from sgbt.errors import CertificateError
-from sgbt.registry import TIERS
+from sgbt.core.errors import CertificateError
+from sgbt.core.registry import TIERS
 
 if TYPE_CHECKING:
     from sgbt.certify.certificate import Certificate

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sgbt.certify.certificate import Certificate, Verdict
-from sgbt.errors import CertificateError, ForgedRowError
+from sgbt.core.errors import CertificateError, ForgedRowError
 from sgbt.models import covers_weights_alone
 
 TOLERANCE = 1e-9

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sgbt.certify.certificate import Certificate
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
 from sgbt.models import covers_weights_alone
 
 BROKEN = ("succeeded", "success", "successful", "broken")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sgbt.core.errors import CertificateError
 from sgbt.data import Batch, RaggedIds, Split, TokenisedTexts, tokenise
 from sgbt.data.batches import pad
-from sgbt.errors import CertificateError
-from sgbt.lexicon import SubstitutionIndex
 from sgbt.models import TextClassifier
+from sgbt.threats import SubstitutionIndex
 
 UNLIKE = 1.25
 """Texts of one batch are at most this many times as long as the shortest."""

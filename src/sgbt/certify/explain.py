@@ -15,8 +15,8 @@ from sgbt.certify.tiers import bounds_of
 from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.data import Tokens
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier
+from sgbt.threats import SubstitutionTable
 
 SEPARABLE = ("gbm", "sgbt-taylor", "crown")
 """Tiers whose bound adds up over words, so that each word has a share."""

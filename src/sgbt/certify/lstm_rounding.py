@@ -26,8 +26,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models import BiLSTM
+from sgbt.threats.vocabulary import PADDING
 
 UNITS = 64
 """How many units a hidden state may be off, and, for each step so far and two more, a cell state. With activations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sgbt.certify.certificate import Certificate
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
 
 
 def require_one_question(rows: Iterable[Certificate], where: str) -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from sgbt.certify.question import Question
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
 from sgbt.models import AnyModel
 
 MOST_COMBINATIONS = 200_000

@@ -8,10 +8,10 @@ from sgbt.certify.floor import lowest_margin
 from sgbt.certify.rounding import rounding_slack
 from sgbt.certify.tiers import in_float64, require_finite
 from sgbt.certify.word_tables import WordTables
-from sgbt.errors import CertificateError
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
+from sgbt.core.errors import CertificateError
 from sgbt.models import AnyModel, TextClassifier
 from sgbt.models.state import ModelState
+from sgbt.threats import SubstitutionIndex, SubstitutionTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from sgbt.errors import CertificateError
-from sgbt.lexicon import Substitutions
-from sgbt.lexicon.vocabulary import PADDING, UNKNOWN
+from sgbt.core.errors import CertificateError
+from sgbt.threats import Substitutions
+from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)

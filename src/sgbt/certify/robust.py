@@ -11,10 +11,10 @@ from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.one_question import require_proofs
 from sgbt.certify.oracle import combinations_of, exhaustive
 from sgbt.certify.question import Question
-from sgbt.errors import CertificateError
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable
+from sgbt.core.errors import CertificateError
+from sgbt.core.shares import Share
 from sgbt.models import TextClassifier
-from sgbt.shares import Share
+from sgbt.threats import SubstitutionIndex, SubstitutionTable
 
 
 @dataclass(frozen=True, slots=True)

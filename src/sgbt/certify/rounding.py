@@ -22,12 +22,12 @@ from torch import Tensor
 
 from sgbt.certify.lstm_rounding import gamma
 from sgbt.certify.tiers import in_float64, require_finite
-from sgbt.errors import CertificateError
-from sgbt.lexicon.vocabulary import PADDING
+from sgbt.core.errors import CertificateError
 from sgbt.models import BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN, TwoChannel
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.blueprint import parts_of
 from sgbt.models.deciding import decides_in_float64
+from sgbt.threats.vocabulary import PADDING
 
 FLOAT64_SHARE = 1e-9
 """Of the largest margin that a head can make: more than the rounding of what a bound adds up behind the features."""

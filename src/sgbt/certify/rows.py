@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sgbt import rows
 from sgbt.certify.certificate import Certificate
 from sgbt.certify.one_question import require_one_question
-from sgbt.errors import CertificateError
-from sgbt.fields import refuse_odd_fields
+from sgbt.core import rows
+from sgbt.core.errors import CertificateError
+from sgbt.core.fields import refuse_odd_fields
 from sgbt.models import covers_weights_alone
 
 SYNC_SECONDS = 1.0

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sgbt.by_class import ByClass
 from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.one_question import require_one_question, require_proofs
-from sgbt.registry import TIERS
-from sgbt.shares import Share
+from sgbt.core.by_class import ByClass
+from sgbt.core.registry import TIERS
+from sgbt.core.shares import Share
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgbt.documents import json_object
-from sgbt.errors import CertificateError
-from sgbt.files import atomic_write
+from sgbt.core.documents import json_object
+from sgbt.core.errors import CertificateError
+from sgbt.core.files import atomic_write
 
 
 @dataclass(frozen=True, slots=True)

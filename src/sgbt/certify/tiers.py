@@ -18,10 +18,10 @@ from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.verifier import Verifier, verifiers
 from sgbt.certify.word_tables import WordTables
-from sgbt.errors import CertificateError
+from sgbt.core.errors import CertificateError
+from sgbt.core.registry import TIERS
 from sgbt.models import AnyModel
 from sgbt.models.finite import odd_weight
-from sgbt.registry import TIERS
 
 DEFAULT_TIERS = tuple(tier for tier in TIERS.own if tier != "full")
 """What is tried unless tiers are named: all but `full`, which takes seconds for a text of some hundred words, and those
@@ -29,7 +29,7 @@ of other packages."""
 
 
 class Tier(Protocol):
-    """One way to bound the margins of a model over all substitutions; each is known by a name (`sgbt.registry.TIERS`).
+    """One way to bound the margins of a model over all substitutions; each is known by a name (`core.registry.TIERS`).
 
     It is asked about each part whose logits are added, by the part's verifier.
     """

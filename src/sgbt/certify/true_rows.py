@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sgbt.attacks.result import AttackResult
-from sgbt.errors import ForgedRowError
-from sgbt.lexicon import SubstitutionTable
+from sgbt.core.errors import ForgedRowError
 from sgbt.models import TextClassifier
+from sgbt.threats import SubstitutionTable
 
 
 def check_true(

@@ -15,10 +15,10 @@ from sgbt.certify.certifying import certify
 from sgbt.certify.comparison import Comparison, Sample, compared, drawn_seed, forged, sampled
 from sgbt.certify.corpus import hash_of_text
 from sgbt.certify.prepared import Prepared, prepared_of
+from sgbt.core.errors import CertificateError
 from sgbt.data import Split
-from sgbt.errors import CertificateError
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import Identity, Naming, TextClassifier, identity_of
+from sgbt.threats import SubstitutionTable
 
 AT_ONCE = 256
 """Rows that are proven again together; a lie ends the work after those."""

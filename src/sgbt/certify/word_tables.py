@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.certify.question import Question
-from sgbt.lexicon import SubstitutionIndex
 from sgbt.models import BiLSTM, TextCNN
 from sgbt.models.embedding import WordEmbedding
+from sgbt.threats import SubstitutionIndex
 
 LIMIT_BYTES = 2 << 30
 SETS_AT_ONCE = 1024

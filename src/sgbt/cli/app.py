@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from sgbt.cli.memory import keep_freed_memory
 from sgbt.cli.screen import prepare_streams, say
 from sgbt.cli.verbs import VERBS
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
 from sgbt.version import __version__
 
 BAD_INPUT = 2

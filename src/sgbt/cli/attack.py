@@ -10,8 +10,8 @@ import typer
 from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
-from sgbt.errors import AttackError
-from sgbt.registry import ATTACKS
+from sgbt.core.errors import AttackError
+from sgbt.core.registry import ATTACKS
 
 if TYPE_CHECKING:
     from sgbt.attacks import AttackResult

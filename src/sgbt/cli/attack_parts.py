@@ -9,10 +9,10 @@ import numpy as np
 
 from sgbt.cli import options as opt
 from sgbt.cli.certify_parts import numbered_as
+from sgbt.core.errors import AttackError
 from sgbt.data import Split, TextDataset
-from sgbt.errors import AttackError
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier
+from sgbt.threats import SubstitutionTable
 
 RUN = "run"
 

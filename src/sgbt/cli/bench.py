@@ -9,8 +9,8 @@ import typer
 
 from sgbt.cli import options as opt
 from sgbt.cli.screen import Screen
-from sgbt.errors import EvaluationError
-from sgbt.registry import shipped_grids
+from sgbt.core.errors import EvaluationError
+from sgbt.core.registry import shipped_grids
 
 console = Screen()
 FAILED = 1
@@ -43,9 +43,9 @@ def bench_(
     """Train, attack and certify every cell of a grid; exit code 1 if a unit of work failed."""
     from sgbt.cli.bench_summary import show_estimate, show_outcome
     from sgbt.cli.bench_view import BenchView
+    from sgbt.core.machine import cores
     from sgbt.evaluate import bench, load_grid
     from sgbt.evaluate.estimate import estimate
-    from sgbt.machine import cores
 
     if executor not in EXECUTORS:
         raise EvaluationError(wanted=f"one of {', '.join(EXECUTORS)}", got=repr(executor), where="--executor")

@@ -10,7 +10,7 @@ import typer
 from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
-from sgbt.registry import TIERS
+from sgbt.core.registry import TIERS
 
 console = Screen()
 ORACLE_LIMIT = 20_000

@@ -14,12 +14,12 @@ from sgbt.certify.robust import Robust
 from sgbt.certify.summary import Summary
 from sgbt.cli import options as opt
 from sgbt.cli.progress import counting
+from sgbt.core.errors import CertificateError, DataError
+from sgbt.core.registry import TIERS
+from sgbt.core.shares import Share
 from sgbt.data import Split
-from sgbt.errors import CertificateError, DataError
-from sgbt.lexicon import SubstitutionTable
 from sgbt.models import TextClassifier
-from sgbt.registry import TIERS
-from sgbt.shares import Share
+from sgbt.threats import SubstitutionTable
 
 
 def table_for(classifier: TextClassifier, name: str, *, vectors: str, data_home: Path | None) -> SubstitutionTable:

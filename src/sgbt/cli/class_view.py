@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sgbt.by_class import ByClass, OneClass
-from sgbt.shares import Share
+from sgbt.core.by_class import ByClass, OneClass
+from sgbt.core.shares import Share
 
 MOST = 20
 """So many classes are shown; of more, those with the most texts."""

@@ -13,7 +13,7 @@ from sgbt.cli import options as opt
 from sgbt.cli.options import DataHome
 from sgbt.cli.progress import ProgressBars
 from sgbt.cli.screen import Screen
-from sgbt.errors import ResourceError
+from sgbt.core.errors import ResourceError
 from sgbt.resources import CATALOGUE, Located, UnavailableError, check, get, locate
 
 app = typer.Typer(help="Fetch, list, check and describe real data.", no_args_is_help=True, add_completion=False)
@@ -126,7 +126,7 @@ def reach(
 ) -> None:
     """Show what substitution tables reach in a dataset's test texts: words, running words, and texts."""
     from sgbt.cli.describing import reach_of, show_reach
-    from sgbt.files import atomic_write
+    from sgbt.core.files import atomic_write
 
     dataset = opt.dataset_of(
         data, text=text, label=label, data_home=data_home, drop_empty=drop_empty, encoding=encoding

@@ -18,12 +18,12 @@ from sgbt.cli import options as opt
 from sgbt.cli.attack_view import AttackView
 from sgbt.cli.progress import counting
 from sgbt.cli.training_view import TrainingView
+from sgbt.core.errors import LexiconError
 from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import LexiconError
-from sgbt.lexicon import EmbeddingStart, SubstitutionTable
 from sgbt.models import TextCNN
 from sgbt.models.folder import load_tensors, save_tensors
+from sgbt.threats import EmbeddingStart, SubstitutionTable
 from sgbt.training import Certified, Run, Standard, TrainingConfig, train
 
 NORMAL, CERTIFIED = "normal", "certified"

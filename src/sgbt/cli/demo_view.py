@@ -20,9 +20,9 @@ from sgbt.certify.summary import Summary, by_class
 from sgbt.cli.attack_view import show_examples
 from sgbt.cli.class_view import show_warning
 from sgbt.cli.demo_stages import Data, Measured
-from sgbt.lexicon import combinations
+from sgbt.core.shares import Share
 from sgbt.report import Report, report_of_records, report_of_run
-from sgbt.shares import Share
+from sgbt.threats import combinations
 
 SHOWN = 3
 

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sgbt.core.shares import Share
 from sgbt.data import TextDataset, Tokenizer
 from sgbt.embeddings import EmbeddingTable
-from sgbt.lexicon import SubstitutionTable, combinations
-from sgbt.shares import Share
+from sgbt.threats import SubstitutionTable, combinations
 
 EXAMPLE_WORDS = 60
 

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sgbt.certify import Certificate, Explanation, Verdict
-from sgbt.errors import DataError
+from sgbt.core.errors import DataError
 from sgbt.models import TextClassifier
 
 SHOWN = 10

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgbt.cli.reading import Reading
-from sgbt.seeds import LARGEST_SEED
+from sgbt.core.seeds import LARGEST_SEED
 
 if TYPE_CHECKING:  # imported where they are used: `sgbt data list` needs no torch
     from sgbt.data import TextDataset
     from sgbt.embeddings import EmbeddingTable
-    from sgbt.lexicon import SubstitutionTable
+    from sgbt.threats import SubstitutionTable
 
 READING = "Reading the data"
 """The panel of the help that these options stand in, behind those of the verb itself."""
@@ -95,6 +95,6 @@ def table_of(
     name: str, vectors: EmbeddingTable | Callable[[], EmbeddingTable], *, data_home: Path | None
 ) -> SubstitutionTable | None:
     """The substitution table that the command line names; vectors that come as a function are read only if needed."""
-    from sgbt.lexicon.named import table_named
+    from sgbt.threats.named import table_named
 
     return table_named(name, vectors, data_home=data_home)

@@ -74,8 +74,8 @@ def predict_(
 
 
 def _format(file: str, name: str | None) -> str:
+    from sgbt.core.errors import DataError
     from sgbt.data.row_chunks import FORMATS, format_of
-    from sgbt.errors import DataError
 
     if name is None:
         return "csv" if file == "-" else format_of(Path(file))
@@ -85,7 +85,7 @@ def _format(file: str, name: str | None) -> str:
 
 
 def _texts(rows: Table, column: str | None) -> list[str]:
-    from sgbt.errors import DataError
+    from sgbt.core.errors import DataError
 
     only = next(iter(rows.columns)) if len(rows.columns) == 1 else "text"
     texts = rows.column(column or only)
@@ -115,7 +115,7 @@ def _added(
 
 
 def _refuse_taken(rows: Table, added: dict[str, list[Any]]) -> None:
-    from sgbt.errors import DataError
+    from sgbt.core.errors import DataError
 
     if taken := [name for name in added if name in rows.columns]:
         raise DataError(

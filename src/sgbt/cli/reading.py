@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgbt.cli.progress import ProgressBars
-from sgbt.documents import read_json_object
-from sgbt.errors import DataError
-from sgbt.fields import refuse_odd_fields
-from sgbt.files import atomic_write
+from sgbt.core.documents import read_json_object
+from sgbt.core.errors import DataError
+from sgbt.core.fields import refuse_odd_fields
+from sgbt.core.files import atomic_write
 
 if TYPE_CHECKING:
     from sgbt.data import TextDataset

@@ -11,8 +11,8 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from sgbt.errors import SgbtWarning
-from sgbt.visible import visible
+from sgbt.core.errors import SgbtWarning
+from sgbt.core.visible import visible
 
 LONGEST = 4000
 """Characters of a sentence: what a person typed, or a file has, may be longer than anybody reads."""

@@ -10,7 +10,7 @@ import typer
 
 from sgbt.cli import options as opt
 from sgbt.cli.screen import Screen
-from sgbt.errors import ServeError
+from sgbt.core.errors import ServeError
 
 console = Screen()
 

@@ -11,8 +11,8 @@ import typer
 from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
-from sgbt.errors import TrainingError
-from sgbt.registry import DEVICES, MODELS, OBJECTIVES
+from sgbt.core.errors import TrainingError
+from sgbt.core.registry import DEVICES, MODELS, OBJECTIVES
 
 if TYPE_CHECKING:
     pass

@@ -10,18 +10,18 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from sgbt.by_class import ByClass
 from sgbt.cli.class_view import show_classes
 from sgbt.cli.reading import Reading
 from sgbt.cli.training_view import TrainingView
+from sgbt.core.by_class import ByClass
+from sgbt.core.errors import TrainingError
+from sgbt.core.files import atomic_write
+from sgbt.core.registry import MODELS, OBJECTIVES
 from sgbt.data import Split, TextDataset
-from sgbt.errors import TrainingError
 from sgbt.evaluate.grid import TEST
 from sgbt.evaluate.rebuild import Published
-from sgbt.files import atomic_write
-from sgbt.lexicon import EmbeddingStart
 from sgbt.models import Bag, TextClassifier
-from sgbt.registry import MODELS, OBJECTIVES
+from sgbt.threats import EmbeddingStart
 from sgbt.training import Objective, Run, TrainingConfig
 from sgbt.training.config import chosen, with_options
 

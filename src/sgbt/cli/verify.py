@@ -11,7 +11,7 @@ from sgbt.cli import options as opt
 from sgbt.cli.certify import Table_
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen, say
-from sgbt.errors import ForgedRowError
+from sgbt.core.errors import ForgedRowError
 
 console = Screen()
 LIE = 1

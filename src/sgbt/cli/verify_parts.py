@@ -14,10 +14,10 @@ from sgbt.certify.texts import KnownTexts
 from sgbt.cli.certify_parts import numbered_as, split_named
 from sgbt.cli.progress import counting
 from sgbt.cli.reading import Reading
-from sgbt.errors import CertificateError
-from sgbt.lexicon import SubstitutionTable
+from sgbt.core.errors import CertificateError
+from sgbt.core.shares import Share
 from sgbt.models import TextClassifier
-from sgbt.shares import Share
+from sgbt.threats import SubstitutionTable
 
 ALL = "all"
 

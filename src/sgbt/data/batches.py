@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgbt.core.errors import DataError
 from sgbt.data.tokenised import RaggedIds
-from sgbt.errors import DataError
 
 PADDING = 0
 """The id that fills up short texts; `Batch.mask` is False there, and nothing may read it."""

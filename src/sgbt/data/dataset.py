@@ -10,9 +10,9 @@ from typing import overload
 
 import numpy as np
 
+from sgbt.core.errors import DataError
 from sgbt.data.tokenised import TokenisedTexts, tokenise
 from sgbt.data.tokenizer import Tokenizer
-from sgbt.errors import DataError
 
 LONGEST = 50_000
 """Words of the longest text that is accepted: a longer one is a joined file or a broken quote, not a text."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sgbt.core.errors import DataError
 from sgbt.data.labelled import LabelledTexts, labelled_texts
 from sgbt.data.tables import Table
-from sgbt.errors import DataError
 
 
 def is_hugging_face(source: Any) -> bool:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from sgbt.core.documents import json_object
+from sgbt.core.errors import DataError
+from sgbt.core.unpacking import open_gzip
 from sgbt.data.dataset import Split, TextDataset, count_duplicates
 from sgbt.data.splitting import cut
-from sgbt.documents import json_object
-from sgbt.errors import DataError
 from sgbt.resources import Progress, get
-from sgbt.unpacking import open_gzip
 
 LABELS = ("negative", "positive")
 FILM_BLOCK = 250

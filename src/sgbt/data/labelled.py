@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from sgbt.core.errors import DataError
 from sgbt.data.dataset import LONGEST
 from sgbt.data.tables import Table
 from sgbt.data.tokenizer import Tokenizer
-from sgbt.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sgbt.core.errors import DataError, did_you_mean
+from sgbt.core.seeds import check_seed
 from sgbt.data.dataset import Split, TextDataset, count_duplicates
 from sgbt.data.huggingface import is_hugging_face, read_hugging_face
 from sgbt.data.imdb import load_imdb
@@ -13,9 +15,7 @@ from sgbt.data.splitting import cut, mixed
 from sgbt.data.tables import read_table
 from sgbt.data.yahoo import LABELS as YAHOO_LABELS
 from sgbt.data.yahoo import read_yahoo
-from sgbt.errors import DataError, did_you_mean
 from sgbt.resources import Progress, get
-from sgbt.seeds import check_seed
 
 NAMES = ("imdb", "yahoo_answers")
 ALIASES = {"yahoo": "yahoo_answers"}

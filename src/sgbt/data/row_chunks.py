@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
+from sgbt.core.documents import json_object
+from sgbt.core.errors import DataError
 from sgbt.data.tables import Table, refuse_file_that_is_not_one, refuse_namesakes, shown, wrong_encoding
-from sgbt.documents import json_object
-from sgbt.errors import DataError
 
 FORMATS = ("csv", "tsv", "jsonl", "text", "parquet")
 """`text` is one text in each line."""

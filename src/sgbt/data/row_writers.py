@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+from sgbt.core.errors import DataError
+from sgbt.core.files import atomic_write
 from sgbt.data.row_chunks import format_of
-from sgbt.errors import DataError
-from sgbt.files import atomic_write
 
 Columns = dict[str, list[Any]]
 Write = Callable[[Columns], None]

@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sgbt.documents import json_object
-from sgbt.errors import DataError
-from sgbt.unpacking import open_gzip
+from sgbt.core.documents import json_object
+from sgbt.core.errors import DataError
+from sgbt.core.unpacking import open_gzip
 
 _Reader = Callable[[str, str, Sequence[str] | None], "Table"]
 """The name of the source for errors, its text, and the names of columns where the text has none."""

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from sgbt.core.errors import SgbtError
+from sgbt.core.files import atomic_write, user_cache
 from sgbt.data.tokenizer import Tokenizer
-from sgbt.errors import SgbtError
-from sgbt.files import atomic_write, user_cache
 
 FORMAT = "2"
 

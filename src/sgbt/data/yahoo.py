@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sgbt.core.errors import DataError
 from sgbt.data.labelled import LabelledTexts, labelled_texts
 from sgbt.data.tables import Table, read_table
-from sgbt.errors import DataError
 from sgbt.resources import Located
 
 LABELS = (

@@ -7,9 +7,9 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sgbt.core.errors import EmbeddingError
 from sgbt.embeddings.block import BLOCK_BYTES, Block, Wanted, check_finite
 from sgbt.embeddings.header import Header, header_of
-from sgbt.errors import EmbeddingError
 
 LONGEST_WORD = 4096
 """A name longer than this means that the file is not what its header says."""

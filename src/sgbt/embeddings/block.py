@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.errors import EmbeddingError
+from sgbt.core.errors import EmbeddingError
 
 BLOCK_BYTES = 1 << 22
 """How much of a file is read at a time."""

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sgbt.documents import read_json
+from sgbt.core.documents import read_json
+from sgbt.core.errors import EmbeddingError, SgbtError
+from sgbt.core.files import atomic_folder
 from sgbt.embeddings.block import Block
 from sgbt.embeddings.table import EmbeddingTable
-from sgbt.errors import EmbeddingError, SgbtError
-from sgbt.files import atomic_folder
 
 _ABOUT, _WORDS, _VECTORS = "about.json", "words.txt", "vectors.npy"
 

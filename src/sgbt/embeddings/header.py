@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sgbt.errors import EmbeddingError
+from sgbt.core.errors import EmbeddingError
 
 
 @dataclass(frozen=True, slots=True)

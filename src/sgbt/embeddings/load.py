@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from sgbt.core.errors import EmbeddingError
+from sgbt.core.files import stamp_of, user_cache
 from sgbt.embeddings.binary import read_binary
 from sgbt.embeddings.block import Block, Wanted, first_occurrences, wants
 from sgbt.embeddings.cache import cached
@@ -15,8 +17,6 @@ from sgbt.embeddings.opening import layout_of, opened, parquet_beside
 from sgbt.embeddings.table import EmbeddingTable
 from sgbt.embeddings.text import read_text
 from sgbt.embeddings.wink_json import read_wink_json
-from sgbt.errors import EmbeddingError
-from sgbt.files import stamp_of, user_cache
 
 NAMES = ("glove", "glove.840B.300d", "glove.6B.50d", "glove.6B.100d")
 """The tables that have a name; every other argument is a path."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sgbt.core.errors import EmbeddingError
 from sgbt.embeddings.block import BLOCK_BYTES, Block, Wanted, check_finite
-from sgbt.errors import EmbeddingError
 
 
 def read_npy_parquet(vectors_path: Path, words_path: Path, *, wanted: Wanted) -> Iterator[Block]:

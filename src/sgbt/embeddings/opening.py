@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from sgbt.core.errors import EmbeddingError
+from sgbt.core.unpacking import open_gzip, refuse_zip_bomb
 from sgbt.embeddings.header import header_of
-from sgbt.errors import EmbeddingError
-from sgbt.unpacking import open_gzip, refuse_zip_bomb
 
 HEAD_BYTES = 1 << 17
 _GZIP, _ZIP, _NUMPY = b"\x1f\x8b", b"PK\x03\x04", b"\x93NUMPY"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.errors import EmbeddingError
+from sgbt.core.errors import EmbeddingError
 
 CLITIC_ALIASES: Mapping[str, str] = {
     "n't": "not",

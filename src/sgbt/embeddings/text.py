@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sgbt.core.errors import EmbeddingError
 from sgbt.embeddings.block import BLOCK_BYTES, Block, Wanted, check_finite
 from sgbt.embeddings.header import header_of
-from sgbt.errors import EmbeddingError
 
 
 def read_text(stream: BinaryIO, *, where: str, wanted: Wanted) -> Iterator[Block]:

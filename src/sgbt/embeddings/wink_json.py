@@ -12,10 +12,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from sgbt.documents import parse_json
+from sgbt.core.documents import parse_json
+from sgbt.core.errors import EmbeddingError
 from sgbt.embeddings.block import BLOCK_BYTES, Block, Wanted, check_finite
 from sgbt.embeddings.header import Header
-from sgbt.errors import EmbeddingError
 
 _START = re.compile(rb'"vectors"\s*:\s*\{')
 _ENTRY = re.compile(rb'\s*("(?:[^"\\]|\\.)*")\s*:\s*\[([^\[\]]*)\]\s*(,|\})')

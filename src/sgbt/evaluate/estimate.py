@@ -22,6 +22,7 @@ import torch
 
 from sgbt.attacks import attack
 from sgbt.certify import certify
+from sgbt.core.registry import OBJECTIVES
 from sgbt.data import Split, TextDataset
 from sgbt.evaluate.grid import Cell, Grid
 from sgbt.evaluate.materials import Materials, sample_rows
@@ -31,7 +32,6 @@ from sgbt.evaluate.working import untrained
 from sgbt.models import Bag, TextClassifier
 from sgbt.models.blueprint import parts_of
 from sgbt.models.weights import weights_of
-from sgbt.registry import OBJECTIVES
 from sgbt.training import train
 from sgbt.training.beginning import adopt_vocabulary
 

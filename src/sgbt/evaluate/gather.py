@@ -10,11 +10,13 @@ from typing import Any
 from sgbt.attacks import AttackResult
 from sgbt.attacks import read_rows as read_attacks
 from sgbt.attacks.result import FAILED
-from sgbt.by_class import ByClass
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify import read_rows as read_certificates
-from sgbt.documents import read_json_object
-from sgbt.errors import EvaluationError
+from sgbt.core.by_class import ByClass
+from sgbt.core.documents import read_json_object
+from sgbt.core.errors import EvaluationError
+from sgbt.core.rows import read_rows
+from sgbt.core.shares import Share
 from sgbt.evaluate.means import Mean
 from sgbt.evaluate.metrics import (
     PAIRED_BUDGETS,
@@ -31,8 +33,6 @@ from sgbt.evaluate.record import RunRecord, read_records, write_records
 from sgbt.evaluate.store import MODEL, PREDICTIONS, RECORDS, ROWS, TIMES, Store, read_times
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN
 from sgbt.models.folder import CONFIG
-from sgbt.rows import read_rows
-from sgbt.shares import Share
 from sgbt.training.log import read_log
 
 

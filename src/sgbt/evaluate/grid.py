@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sgbt.errors import EvaluationError
-from sgbt.lexicon import EmbeddingStart
+from sgbt.core.errors import EvaluationError
+from sgbt.threats import EmbeddingStart
 
 Options = Mapping[str, Any]
 DEV, TEST = "dev", "test"

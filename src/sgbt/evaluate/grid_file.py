@@ -13,15 +13,15 @@ from sgbt.attacks import method_named
 from sgbt.attacks.methods import full_name
 from sgbt.certify import DEFAULT_TIERS
 from sgbt.certify.tiers import check_tiers
-from sgbt.documents import parse_toml, read_toml
-from sgbt.errors import EvaluationError, SgbtError
+from sgbt.core.documents import parse_toml, read_toml
+from sgbt.core.errors import EvaluationError, SgbtError
+from sgbt.core.registry import MODELS, OBJECTIVES, shipped_grids
 from sgbt.evaluate.grid import DEV, TEST, DataSource, Grid, Method, Rule
 from sgbt.evaluate.materials import TOY
 from sgbt.evaluate.table_reader import TableReader
-from sgbt.lexicon import EmbeddingStart
-from sgbt.lexicon.named import check_table_name
 from sgbt.models import Bag
-from sgbt.registry import MODELS, OBJECTIVES, shipped_grids
+from sgbt.threats import EmbeddingStart
+from sgbt.threats.named import check_table_name
 from sgbt.training.config import TrainingConfig, with_options
 
 GRIDS = resources.files("sgbt.evaluate") / "grids"

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
+from sgbt.core.machine import available_memory, cores
 from sgbt.evaluate.schedule import Event
 from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import Unit
-from sgbt.machine import available_memory, cores
 from sgbt.version import PACKAGE
 
 MEMORY_PER_WORKER = 2 << 30

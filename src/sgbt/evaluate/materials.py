@@ -11,13 +11,13 @@ from typing import TypeVar
 
 import numpy as np
 
+from sgbt.core.errors import EvaluationError
 from sgbt.data import TextDataset, load_dataset
 from sgbt.embeddings import EmbeddingTable, load_embeddings
-from sgbt.errors import EvaluationError
 from sgbt.evaluate.grid import DEV, DataSource
 from sgbt.evaluate.toy import CLASSES, toy_dataset, toy_table, toy_vectors
-from sgbt.lexicon import EmbeddingStart, SubstitutionTable
-from sgbt.lexicon.named import table_named
+from sgbt.threats import EmbeddingStart, SubstitutionTable
+from sgbt.threats.named import table_named
 
 TOY = "toy"
 T = TypeVar("T")

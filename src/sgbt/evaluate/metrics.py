@@ -18,8 +18,8 @@ from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS
 from sgbt.certify import Certificate, Verdict
 from sgbt.certify.one_question import require_proofs
 from sgbt.certify.summary import Summary
+from sgbt.core.shares import Share
 from sgbt.evaluate.means import Mean
-from sgbt.shares import Share
 
 BUDGETS = (0, 1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
 PAIRED_BUDGETS = (1, 3, 10)

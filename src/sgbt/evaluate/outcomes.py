@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
 from sgbt.evaluate.significance import Held
 
 

@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sgbt.documents import is_there, read_json_object
-from sgbt.errors import EvaluationError
+from sgbt.core.documents import is_there, read_json_object
+from sgbt.core.errors import EvaluationError
+from sgbt.core.fields import refuse_odd_fields
+from sgbt.core.files import atomic_write
 from sgbt.evaluate.grid import Cell, Grid
 from sgbt.evaluate.materials import Materials
 from sgbt.evaluate.unit import ATTACK, Unit, cell_units, training_unit
-from sgbt.fields import refuse_odd_fields
-from sgbt.files import atomic_write
 
 PLAN = "plan.json"
 

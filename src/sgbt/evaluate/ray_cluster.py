@@ -12,12 +12,12 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
+from sgbt.core.files import atomic_write
 from sgbt.evaluate.materials import Materials
 from sgbt.evaluate.schedule import Event
 from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import Unit
-from sgbt.files import atomic_write
 
 MARK = "cluster.id"
 """A file in the store's folder by which a machine knows that it sees the same folder."""

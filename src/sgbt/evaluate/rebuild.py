@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
 from sgbt.evaluate.grid import Cell, DataSource
 from sgbt.evaluate.grid_file import load_grid
 from sgbt.evaluate.materials import Materials

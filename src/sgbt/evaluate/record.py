@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sgbt.by_class import ByClass
-from sgbt.errors import EvaluationError
+from sgbt.core.by_class import ByClass
+from sgbt.core.errors import EvaluationError
+from sgbt.core.fields import refuse_odd_fields
+from sgbt.core.rows import RowKind, read_rows, write_rows
+from sgbt.core.shares import Share
 from sgbt.evaluate.grid import DEV
 from sgbt.evaluate.outcomes import unpacked
 from sgbt.evaluate.record_check import check_figures
 from sgbt.evaluate.significance import Held
-from sgbt.fields import refuse_odd_fields
-from sgbt.rows import RowKind, read_rows, write_rows
-from sgbt.shares import Share
 
 FORMAT = 1
 

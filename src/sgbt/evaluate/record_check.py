@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sgbt.by_class import ByClass
-from sgbt.errors import EvaluationError
+from sgbt.core.by_class import ByClass
+from sgbt.core.errors import EvaluationError
 from sgbt.evaluate.outcomes import unpacked
 
 Fits = Callable[[Any], bool]

@@ -16,7 +16,7 @@ from math import lgamma, log
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
 
 Held = NDArray[np.bool_]
 """For every text, whether a method held: was right, was robust, was certified."""

@@ -3,7 +3,7 @@
 units/KEY/unit.json       what the unit is
 units/KEY/model/          of a training: the classifier's folder, with its log
 units/KEY/times.json      of a training: the seconds of every epoch
-units/KEY/rows.jsonl      of a measurement: one JSON line per text, appended as they come (`sgbt.rows`)
+units/KEY/rows.jsonl      of a measurement: one JSON line per text, appended as they come (`sgbt.core.rows`)
 units/KEY/result.json     written last: where it is, the unit is finished
 units/KEY/error.json      why the last try failed
 records.jsonl             one line per run, made from the above (`sgbt.evaluate.gather`)
@@ -16,12 +16,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sgbt.documents import is_there, read_json_object
-from sgbt.errors import EvaluationError
+from sgbt.core.documents import is_there, read_json_object
+from sgbt.core.errors import EvaluationError
+from sgbt.core.files import atomic_write, make_folder, writing_errors
+from sgbt.core.locks import claim, exclusive
+from sgbt.core.rows import RowKind
 from sgbt.evaluate.unit import Unit
-from sgbt.files import atomic_write, make_folder, writing_errors
-from sgbt.locks import claim, exclusive
-from sgbt.rows import RowKind
 
 UNIT, RESULT, ERROR, ROWS, TIMES, MODEL = (
     "unit.json", "result.json", "error.json", "rows.jsonl", "times.json", "model",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
 
 T = TypeVar("T")
 _MISSING: Any = object()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sgbt.core.errors import EvaluationError
 from sgbt.data import Split, TextDataset
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import EvaluationError
-from sgbt.lexicon import SubstitutionTable
+from sgbt.threats import SubstitutionTable
 
 TOPICS = {
     "bad": ("bad", "awful", "poor", "dull", "weak", "boring"),

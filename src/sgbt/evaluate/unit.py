@@ -13,10 +13,10 @@ import numpy as np
 import torch
 
 from sgbt.attacks import method_named
+from sgbt.core.registry import MODELS, OBJECTIVES
 from sgbt.evaluate.code_version import code_version
 from sgbt.evaluate.grid import Cell
 from sgbt.evaluate.materials import Materials
-from sgbt.registry import MODELS, OBJECTIVES
 from sgbt.training import TrainingConfig, preset_for
 from sgbt.training.config import with_options
 

@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
+from sgbt.core.machine import end_with_parent
 from sgbt.evaluate.materials import Materials
 from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import Unit
 from sgbt.evaluate.working import Tell, perform
-from sgbt.machine import end_with_parent
 
 QUIET_SECONDS = 0.5
 """How long a worker keeps news of its progress to itself."""

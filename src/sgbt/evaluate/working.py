@@ -14,20 +14,20 @@ import torch
 
 from sgbt.attacks import AttackResult, attack
 from sgbt.certify import certify
+from sgbt.core.errors import EvaluationError
+from sgbt.core.files import atomic_write
+from sgbt.core.machine import peak_bytes
+from sgbt.core.registry import MODELS, OBJECTIVES
+from sgbt.core.rows import write_rows
 from sgbt.data import Split
-from sgbt.errors import EvaluationError
 from sgbt.evaluate.code_version import code_version
 from sgbt.evaluate.commit import current_commit
 from sgbt.evaluate.grid import DataSource
 from sgbt.evaluate.materials import Materials, sample_rows
 from sgbt.evaluate.store import MODEL, PREDICTIONS, ROWS, TIMES, Store, read_times
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit
-from sgbt.files import atomic_write
-from sgbt.lexicon import EmbeddingStart
-from sgbt.machine import peak_bytes
 from sgbt.models import TextClassifier, load_classifier
-from sgbt.registry import MODELS, OBJECTIVES
-from sgbt.rows import write_rows
+from sgbt.threats import EmbeddingStart
 from sgbt.training import Run, TrainingConfig, train
 from sgbt.training.checkpoint import FILE as CHECKPOINT
 from sgbt.training.listener import Listener

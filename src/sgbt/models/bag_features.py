@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from sgbt.errors import ModelError
+from sgbt.core.errors import ModelError
 
 FAMILIES = ("before", "after", "around", "pair", "triple", "skip")
 """The features that read codes, by name; a family's place in this list is part of its keys.

@@ -12,9 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.lexicon import SubstitutionIndex
 from sgbt.models.bag_features import keys_at
 from sgbt.models.bag_worst_case import CodeSets
+from sgbt.threats import SubstitutionIndex
 
 ROWS = 1 << 13
 """Rows of an index whose codes are compared at once."""

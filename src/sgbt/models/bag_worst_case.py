@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models.linear_bag import LinearBag, neighbours
+from sgbt.threats.vocabulary import PADDING
 
 ENTRIES = 1 << 25
 """Numbers in the largest intermediate table; a batch that needs more is done in halves."""

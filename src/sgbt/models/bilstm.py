@@ -9,10 +9,10 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from sgbt.core.errors import ModelError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import ModelError
-from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models.embedding import WordEmbedding, check_reading
+from sgbt.threats.vocabulary import PADDING
 
 POOLINGS = ("last", "mean", "max")
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import torch
 
-from sgbt.errors import ModelError
+from sgbt.core.errors import ModelError
+from sgbt.core.option_kinds import kind_of_option
+from sgbt.core.registry import MODELS
 from sgbt.models.bilstm import BiLSTM
 from sgbt.models.cnn import TextCNN
 from sgbt.models.embedding import WordEmbedding
 from sgbt.models.gram_bag import GramBag, GramBagConfig
 from sgbt.models.linear_bag import LinearBag, LinearBagConfig
 from sgbt.models.two_channel import TwoChannel
-from sgbt.option_kinds import kind_of_option
-from sgbt.registry import MODELS
 
 Network = TextCNN | BiLSTM
 """The networks over word vectors, which every objective can train."""

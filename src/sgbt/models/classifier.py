@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgbt.core.errors import ModelError
 from sgbt.data import RaggedIds, Tokenizer, batches, tokenise
 from sgbt.data.dataset import odd_label_names
-from sgbt.errors import ModelError
-from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models.blueprint import AnyModel, parts_of, words_read_by
 from sgbt.models.deciding import Twin, decides_in_float64
 from sgbt.models.identity import identity_of
+from sgbt.threats import SubstitutionTable, Vocabulary
 
 POSITIONS_PER_BATCH = 1 << 16
 

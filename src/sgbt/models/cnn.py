@@ -10,12 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sgbt.core.errors import ModelError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import ModelError
-from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.embedding import WordEmbedding, check_reading
 from sgbt.models.word_projections import WordProjections, window_sums
+from sgbt.threats.vocabulary import PADDING
 
 POSITIONS_AT_ONCE = 4096
 """Without gradients, texts are read in parts of about so many positions, so that what is made of them stays in the

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from sgbt.bounds import Interval
+from sgbt.core.errors import ModelError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import ModelError
-from sgbt.lexicon import Vocabulary
-from sgbt.lexicon.vocabulary import PADDING
+from sgbt.threats import Vocabulary
+from sgbt.threats.vocabulary import PADDING
 
 
 class WordEmbedding(nn.Module):

@@ -12,16 +12,16 @@ import safetensors
 import safetensors.torch
 import torch
 
+from sgbt.core.documents import read_json_object
+from sgbt.core.errors import DataError, LexiconError, ModelError
+from sgbt.core.files import atomic_write
 from sgbt.data import Tokenizer
-from sgbt.documents import read_json_object
-from sgbt.errors import DataError, LexiconError, ModelError
-from sgbt.files import atomic_write
-from sgbt.lexicon import SubstitutionTable, Vocabulary
 from sgbt.models.arrays import fault_in_arrays
 from sgbt.models.blueprint import AnyModel, blueprint, build
 from sgbt.models.classifier import TextClassifier
 from sgbt.models.identity import Identity, identity_of
 from sgbt.models.weights import weights_of
+from sgbt.threats import SubstitutionTable, Vocabulary
 from sgbt.version import __version__
 
 FORMAT = 1

@@ -10,10 +10,10 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from sgbt.core.errors import ModelError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import ModelError
-from sgbt.lexicon.vocabulary import PADDING, UNKNOWN
 from sgbt.models.bag_features import places_of
+from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
 BITS = 15
 LARGEST = 1 << BITS
@@ -37,7 +37,7 @@ class GramBagConfig:
     minimum_count: int = 2
     """A run of codes gets a weight when train has it this often, substitutes counted."""
     resolution: float = 3.0
-    """How finely substitutes are divided into codes (`sgbt.lexicon.codes.community_codes`)."""
+    """How finely substitutes are divided into codes (`sgbt.threats.codes.community_codes`)."""
     more_resolutions: tuple[float, ...] = ()
     """Further maps from words to codes, as finely as these say: a text has the runs of every map."""
     prior: float = 3.0

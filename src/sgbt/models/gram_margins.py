@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgbt.core.errors import TrainingError
 from sgbt.data import RaggedIds
 from sgbt.data.batches import pad
-from sgbt.errors import TrainingError
 from sgbt.models.bag_features import places_of
 from sgbt.models.bag_options import RowSets
 from sgbt.models.gram_cells import least_entries

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sgbt.errors import ModelError
+from sgbt.core.errors import ModelError
 from sgbt.models.gram_bag import AT_THE_END, BITS, MAP_SHIFT, distinct_runs, last_words
 from sgbt.models.gram_cells import GramCells
 

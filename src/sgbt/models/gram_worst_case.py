@@ -19,7 +19,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgbt.lexicon.vocabulary import PADDING
 from sgbt.models.bag_features import places_of
 from sgbt.models.bag_worst_case import CodeSets, WorstByWord
 from sgbt.models.gram_bag import MAP_SHIFT, GramBag, distinct_runs, last_words
@@ -27,6 +26,7 @@ from sgbt.models.gram_cells import GramCells
 from sgbt.models.gram_chains import GramText, worst_of_cells
 from sgbt.models.gram_holders import credited
 from sgbt.models.gram_options import MOST, GramOptions, check_padding
+from sgbt.threats.vocabulary import PADDING
 
 MOST_ENTRIES = 1 << 21
 """Runs in all options of one text that are looked at one by one; with more, and with a cell of more than `MOST`

@@ -11,11 +11,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sgbt.core.errors import ModelError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import ModelError
-from sgbt.lexicon.vocabulary import PADDING, UNKNOWN
 from sgbt.models.bag_features import LARGEST, check_families, keys_at, places_of
 from sgbt.models.places import Places
+from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class LinearBagConfig:
     """A feature beside the words gets a weight when train has it this often, substitutes counted; else its weight is
     zero."""
     resolution: float = 1.0
-    """How finely substitutes are divided into codes (`sgbt.lexicon.codes.community_codes`)."""
+    """How finely substitutes are divided into codes (`sgbt.threats.codes.community_codes`)."""
     dropout: float = 0.0
     """The share of features that a training step leaves out."""
     ties: tuple[float, ...] = (30.0, 100.0, 300.0)

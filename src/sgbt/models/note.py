@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sgbt.documents import read_json_object
-from sgbt.errors import ModelError
+from sgbt.core.documents import read_json_object
+from sgbt.core.errors import ModelError
 from sgbt.models.folder import CONFIG
 
 

@@ -11,8 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sgbt.bounds.ibp import Pair, extremes_over_choices, through_lstm, through_windows, worst_logits
-from sgbt.errors import ModelError
-from sgbt.lexicon.vocabulary import PADDING
+from sgbt.core.errors import ModelError
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.bag_worst_case import worst_margins
 from sgbt.models.bilstm import BiLSTM, reversed_within
@@ -21,6 +20,7 @@ from sgbt.models.gram_bag import GramBag
 from sgbt.models.gram_worst_case import gram_worst_margins
 from sgbt.models.linear_bag import LinearBag
 from sgbt.models.two_channel import TwoChannel
+from sgbt.threats.vocabulary import PADDING
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
+from sgbt.core.files import atomic_write
 from sgbt.evaluate import RunRecord, Store, gather, read_records
 from sgbt.evaluate.gather import attacks_of, label_names_of
 from sgbt.evaluate.plan import Plan
-from sgbt.files import atomic_write
 from sgbt.report import drawn, sections
 from sgbt.report.class_section import classes
 from sgbt.report.csv_rows import to_csv

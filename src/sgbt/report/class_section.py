@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sgbt.core.shares import Share
 from sgbt.report.document import Figure, Section, Table
 from sgbt.report.methods import NONE, MethodRuns, by_model, share_figure
-from sgbt.shares import Share
 
 COLUMNS = ("method", "class", "texts", "right", "right among its answers", "certified")
 NOTE = (

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sgbt.core.shares import Share
 from sgbt.evaluate import Mean, RunRecord
 from sgbt.report.document import Figure
 from sgbt.report.published import ATTACKS
-from sgbt.shares import Share
 
 NONE = Figure("-")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sgbt.core.registry import TIERS
 from sgbt.evaluate import RunRecord
-from sgbt.registry import TIERS
 from sgbt.report.document import Figure, Section, Table
 from sgbt.report.methods import NONE, MethodRuns, attacks_in, by_model, presets_in
 from sgbt.report.paired import comparisons, dev_accuracy

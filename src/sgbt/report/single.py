@@ -11,7 +11,8 @@ from sgbt.attacks.summary import by_class as answers_by_class
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify.certificate import Verdict
 from sgbt.certify.summary import by_class as proofs_by_class
-from sgbt.errors import EvaluationError
+from sgbt.core.errors import EvaluationError
+from sgbt.core.shares import Share
 from sgbt.evaluate import AttackFigures, RunRecord, certified_figures
 from sgbt.evaluate.gather import curve_of
 from sgbt.evaluate.metrics import share_figures, weakest_words
@@ -19,7 +20,6 @@ from sgbt.evaluate.outcomes import packed
 from sgbt.models import Naming, identity_of
 from sgbt.report.build import Report, report_of_records
 from sgbt.report.examples import examples_of
-from sgbt.shares import Share
 from sgbt.training import Run
 
 

@@ -13,8 +13,8 @@ import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sgbt.errors import NotVerifiedWarning, ResourceError, SgbtError
-from sgbt.files import (
+from sgbt.core.errors import NotVerifiedWarning, ResourceError, SgbtError
+from sgbt.core.files import (
     PARTIAL,
     atomic_write,
     disk_errors,
@@ -24,7 +24,7 @@ from sgbt.files import (
     user_cache,
     writing_errors,
 )
-from sgbt.locks import exclusive
+from sgbt.core.locks import exclusive
 from sgbt.resources.catalogue import resource_named
 from sgbt.resources.members import UNREADABLE
 from sgbt.resources.progress import Progress, Silent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from sgbt.errors import ResourceError
+from sgbt.core.errors import ResourceError
 from sgbt.resources.known_lexicons import COUNTER_FITTED, SEMEMES, WORDNET
 from sgbt.resources.known_texts import IMDB, YAHOO_ANSWERS
 from sgbt.resources.known_vectors import GLOVE, GLOVE_6B_50D, GLOVE_6B_100D, GLOVE_840B_300D

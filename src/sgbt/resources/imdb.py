@@ -20,11 +20,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgbt.documents import json_object, parse_json
-from sgbt.errors import ResourceError
+from sgbt.core.documents import json_object, parse_json
+from sgbt.core.errors import ResourceError
+from sgbt.core.unpacking import open_gzip
 from sgbt.resources.members import member
 from sgbt.resources.sources import SourceFailure
-from sgbt.unpacking import open_gzip
 
 SPLITS = ("train", "test")
 PER_CLASS = 12_500

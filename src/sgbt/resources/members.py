@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from sgbt.errors import ResourceError, SgbtError
+from sgbt.core.errors import ResourceError, SgbtError
+from sgbt.core.unpacking import open_gzip
 from sgbt.resources.sources import SourceFailure
-from sgbt.unpacking import open_gzip
 
 UNREADABLE = (
     *(OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError),

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from sgbt.files import is_disk_failure, sha256_of
-from sgbt.machine import before_program
+from sgbt.core.files import is_disk_failure, sha256_of
+from sgbt.core.machine import before_program
 from sgbt.resources.progress import Progress
 
 CONNECT_SECONDS = 4.0

@@ -7,12 +7,12 @@ import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sgbt.by_class import ByClass
 from sgbt.certify import Prepared, certify
 from sgbt.certify.columns import PREDICTED, PROVEN, predicted_cells, proven_cells
 from sgbt.certify.summary import by_class
+from sgbt.core.by_class import ByClass
+from sgbt.core.errors import DataError
 from sgbt.data.tables import Table, read_csv, shown
-from sgbt.errors import DataError
 
 Step = Callable[[dict[str, Any]], None]
 UPLOAD = "the uploaded file"

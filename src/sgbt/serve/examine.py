@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from sgbt.certify import Certificate, Explanation, Prepared, certify, explain
-from sgbt.errors import ServeError
-from sgbt.lexicon import SubstitutionTable
+from sgbt.core.errors import ServeError
 from sgbt.models import TextClassifier
+from sgbt.threats import SubstitutionTable
 
 
 def predictions(classifier: TextClassifier, texts: Sequence[str]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
 from sgbt.serve.lanes import Job, Lane, Lanes, Message, deliver
 from sgbt.serve.limits import Limits
 from sgbt.serve.metrics import Metrics

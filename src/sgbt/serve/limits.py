@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 
-from sgbt.errors import ServeError
+from sgbt.core.errors import ServeError
 
 MOST_CLIENTS = 4096
 """Clients whose buckets are remembered; the one that was quiet longest is forgotten first."""

@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from sgbt.errors import ServeError
+from sgbt.core.errors import ServeError
 from sgbt.serve.lanes import TIMED_OUT, Message
 from sgbt.serve.worker import FAILED, READY, REFUSED, STEP, work
 

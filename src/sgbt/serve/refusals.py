@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from sgbt.errors import ServeError
+from sgbt.core.errors import ServeError
 from sgbt.serve import schema
 from sgbt.serve.guard import HEADERS
 from sgbt.serve.lanes import LEFT, TIMED_OUT

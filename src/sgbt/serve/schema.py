@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
-from sgbt.registry import ATTACKS
+from sgbt.core.registry import ATTACKS
 
 MOST_TEXTS = 256
 

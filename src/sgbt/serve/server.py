@@ -8,7 +8,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgbt.errors import ServeError
+from sgbt.core.errors import ServeError
 from sgbt.serve.guard import LOOPBACK
 from sgbt.serve.jobs import Pool
 from sgbt.serve.limits import Limits

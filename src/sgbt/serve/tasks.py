@@ -10,7 +10,7 @@ from typing import Any
 
 from sgbt.attacks import attack
 from sgbt.certify import Prepared
-from sgbt.errors import ServeError
+from sgbt.core.errors import ServeError
 from sgbt.models import TextClassifier, load_classifier
 from sgbt.models.blueprint import parts_of
 from sgbt.models.note import training_note

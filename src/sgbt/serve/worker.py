@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
-from sgbt.errors import SgbtError
+from sgbt.core.errors import SgbtError
 
 READY, STEP, DONE, REFUSED, FAILED = "ready", "step", "done", "refused", "failed"
 

@@ -16,10 +16,10 @@ from sgbt.attacks.engine import Question, Swaps
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import victim_of
 from sgbt.certify import certify, in_float64, rounding_slack
+from sgbt.core.errors import CertificateError, ModelError
+from sgbt.core.registry import MODELS
 from sgbt.data import batches
-from sgbt.errors import CertificateError, ModelError
 from sgbt.models import TextClassifier, load_classifier, save_classifier, worst_case_logits
-from sgbt.registry import MODELS
 from sgbt.testing.world import (
     TABLE,
     classifier_of,

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import torch
 
+from sgbt.core.registry import OBJECTIVES
 from sgbt.data import TextDataset
 from sgbt.evaluate.toy import toy_dataset
 from sgbt.models import weights_hash
-from sgbt.registry import OBJECTIVES
 from sgbt.testing.world import QUICK, TABLE, untrained
 from sgbt.training import Objective, Run, train
 from sgbt.training.config import with_options

@@ -13,9 +13,9 @@ from torch import Tensor
 from sgbt.certify import Question, Verdict, certify, in_float64, margin_bounds, verifiers
 from sgbt.certify.tiers import offered
 from sgbt.certify.word_tables import WordTables
-from sgbt.errors import BoundError
+from sgbt.core.errors import BoundError
+from sgbt.core.registry import MODELS
 from sgbt.models import TextClassifier
-from sgbt.registry import MODELS
 from sgbt.testing.world import TABLE, classifier_of, least_margins, substitutions_of, texts_to_enumerate, versions
 
 BUDGETS = (0, 1, 2, None)

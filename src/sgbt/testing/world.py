@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgbt.core.registry import MODELS
 from sgbt.data import TextDataset
 from sgbt.evaluate.toy import toy_dataset, toy_table, toy_vectors
-from sgbt.lexicon import SubstitutionIndex
 from sgbt.models import TextClassifier
-from sgbt.registry import MODELS
+from sgbt.threats import SubstitutionIndex
 from sgbt.training import TrainingConfig, train
 
 TABLE = toy_table()

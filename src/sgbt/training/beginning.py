@@ -9,10 +9,10 @@ from typing import TypeVar
 import torch
 from torch import nn
 
+from sgbt.core.errors import TrainingError
 from sgbt.data import Split, Tokenizer
-from sgbt.errors import TrainingError
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.models import Bag, BiLSTM, GramBag, LinearBag, TextCNN
+from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.training.config import TrainingConfig
 from sgbt.training.linear import bag_vocabulary
 from sgbt.training.steps import Examples

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sgbt.errors import TrainingError
+from sgbt.core.errors import TrainingError
 from sgbt.models import GramBagConfig, LinearBagConfig, Network
 from sgbt.training.closeness import KINDS, closeness
 from sgbt.training.ibp import IBP

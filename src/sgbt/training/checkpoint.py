@@ -15,10 +15,10 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from sgbt.documents import json_object
-from sgbt.errors import TrainingError
-from sgbt.fields import refuse_odd_fields
-from sgbt.files import atomic_write
+from sgbt.core.documents import json_object
+from sgbt.core.errors import TrainingError
+from sgbt.core.fields import refuse_odd_fields
+from sgbt.core.files import atomic_write
 
 FILE = "checkpoint.safetensors"
 

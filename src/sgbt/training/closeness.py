@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.errors import TrainingError
+from sgbt.core.errors import TrainingError
 from sgbt.models import Network
 from sgbt.models.worst_case import WordSets
 from sgbt.training.objective import Step

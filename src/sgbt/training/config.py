@@ -8,9 +8,9 @@ from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sgbt import documents
-from sgbt.errors import TrainingError, did_you_mean
-from sgbt.option_kinds import kind_of_option
+from sgbt.core import documents
+from sgbt.core.errors import TrainingError, did_you_mean
+from sgbt.core.option_kinds import kind_of_option
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -13,12 +13,12 @@ import safetensors
 import safetensors.torch
 import torch
 
+from sgbt.core.files import atomic_write, make_folder
 from sgbt.data import RaggedIds, batches
 from sgbt.embeddings import EmbeddingTable
-from sgbt.files import atomic_write, make_folder
-from sgbt.lexicon import UNKNOWN, Vocabulary
 from sgbt.models import Bag, LinearBag, worst_case_logits
 from sgbt.models.margins import Margins
+from sgbt.threats import UNKNOWN, Vocabulary
 from sgbt.training.beginning import copied
 from sgbt.training.config import PRESETS
 from sgbt.training.ibp import IBP

@@ -19,11 +19,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.data import RaggedIds
-from sgbt.lexicon import UNKNOWN
 from sgbt.models import GramBag
 from sgbt.models.bag_options import RowSets
 from sgbt.models.gram_margins import Gathered, LabelGrams, by_label, check_room, frequent_grams, gather
 from sgbt.models.margins import Margins
+from sgbt.threats import UNKNOWN
 from sgbt.training.dev_scores import dev_scores
 from sgbt.training.ibp import IBP
 from sgbt.training.listener import preparing

@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.errors import TrainingError
+from sgbt.core.errors import TrainingError
 from sgbt.models import BiLSTM, Network, worst_case_logits
 from sgbt.training.objective import Corpus, Objective, Parts, Reference, Step, check_range
 

@@ -20,11 +20,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgbt.core.errors import TrainingError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.errors import TrainingError
-from sgbt.lexicon import Vocabulary
-from sgbt.lexicon.codes import code_matrix, community_levels
 from sgbt.models import BiLSTM, GramBagConfig, LinearBag, Network, TextCNN
+from sgbt.threats import Vocabulary
+from sgbt.threats.codes import code_matrix, community_levels
 from sgbt.training.objective import Corpus
 
 RESOLUTION = GramBagConfig().resolution

@@ -22,13 +22,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sgbt.core.errors import TrainingError
 from sgbt.data import RaggedIds
-from sgbt.errors import TrainingError
-from sgbt.lexicon import PADDING, UNKNOWN, SubstitutionTable, Vocabulary
 from sgbt.models import AnyModel, LinearBag
 from sgbt.models.bag_blocks import Piece, margins, options_of, pieces, positions_of
 from sgbt.models.bag_options import READS, PositionKinds, RowSets, frequent_keys
 from sgbt.models.margins import Margins
+from sgbt.threats import PADDING, UNKNOWN, SubstitutionTable, Vocabulary
 from sgbt.training.dev_scores import dev_scores
 from sgbt.training.ibp import IBP
 from sgbt.training.initialisers import cluster_vectors

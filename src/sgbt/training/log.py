@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sgbt.documents import json_object, read_bounded
-from sgbt.errors import TrainingError
-from sgbt.files import atomic_write
+from sgbt.core.documents import json_object, read_bounded
+from sgbt.core.errors import TrainingError
+from sgbt.core.files import atomic_write
 
 FILE = "log.jsonl"
 

@@ -11,11 +11,11 @@ import numpy as np
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.errors import TrainingError
-from sgbt.lexicon import Substitutions, SubstitutionTable, Vocabulary
-from sgbt.lexicon.codes import community_codes
+from sgbt.core.errors import TrainingError
 from sgbt.models import Network
 from sgbt.models.margins import Margins
+from sgbt.threats import Substitutions, SubstitutionTable, Vocabulary
+from sgbt.threats.codes import community_codes
 
 Parts = dict[str, Tensor]
 Reference = Mapping[str, float]

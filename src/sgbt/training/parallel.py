@@ -20,8 +20,8 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from sgbt.errors import SgbtError, TrainingError
-from sgbt.registry import DEVICES
+from sgbt.core.errors import SgbtError, TrainingError
+from sgbt.core.registry import DEVICES
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from sgbt.bounds import ConvBounds, LSTMCellBounds, ObservedRange
 from sgbt.bounds.activations import Activation
 from sgbt.bounds.cnn import Pooling
-from sgbt.errors import SgbtWarning, TrainingError
+from sgbt.core.errors import SgbtWarning, TrainingError
 from sgbt.models import BiLSTM, Network, TextCNN
 from sgbt.models.bilstm import reversed_within
 from sgbt.training.objective import Reference, Step

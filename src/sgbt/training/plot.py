@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
-from sgbt.files import atomic_write
+from sgbt.core.files import atomic_write
 
 
 def plot_log(rows: list[dict[str, Any]], path: Path) -> bool:

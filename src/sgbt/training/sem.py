@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import torch
 
-from sgbt.lexicon.codes import synonym_codes
 from sgbt.models import Network
+from sgbt.threats.codes import synonym_codes
 from sgbt.training.objective import Corpus, Objective
 
 

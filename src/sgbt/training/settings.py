@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from sgbt.core.visible import visible
 from sgbt.data import TextDataset, Tokenizer
 from sgbt.models import AnyModel, weights_hash
 from sgbt.models.blueprint import blueprint
 from sgbt.training.config import TrainingConfig
 from sgbt.training.objective import Corpus, Objective
 from sgbt.training.steps import Examples
-from sgbt.visible import visible
 
 
 def note_of(dataset: TextDataset, objective: Objective, seed: int, config: TrainingConfig) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from sgbt.data import RaggedIds, batches
-from sgbt.lexicon import UNKNOWN, SubstitutionIndex
 from sgbt.models.margins import Margins
+from sgbt.threats import UNKNOWN, SubstitutionIndex
 from sgbt.training.objective import Step
 
 

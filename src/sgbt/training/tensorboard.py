@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sgbt.errors import TrainingError
+from sgbt.core.errors import TrainingError
 
 
 class TensorBoardListener:

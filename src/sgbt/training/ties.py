@@ -25,10 +25,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
-from sgbt.errors import TrainingError
-from sgbt.lexicon.codes import community_levels
+from sgbt.core.errors import TrainingError
 from sgbt.models import LinearBag, Network
 from sgbt.models.bag_features import with_word, word_of
+from sgbt.threats.codes import community_levels
 from sgbt.training.objective import Corpus
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 
+from sgbt.core.errors import TrainingError
+from sgbt.core.files import make_folder
+from sgbt.core.locks import claim
+from sgbt.core.seeds import check_seed
 from sgbt.data import TextDataset, Tokenizer
-from sgbt.errors import TrainingError
-from sgbt.files import make_folder
-from sgbt.lexicon import SubstitutionIndex, SubstitutionTable, Vocabulary
-from sgbt.locks import claim
 from sgbt.models import AnyModel, Bag, BiLSTM, TextClassifier, TextCNN, TwoChannel, save_classifier
-from sgbt.seeds import check_seed
+from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.training import grams  # noqa: F401 - registers its trainer
 from sgbt.training.beginning import adopt_vocabulary, copied, examples_of, redraw
 from sgbt.training.config import PRESETS, TrainingConfig, preset_for

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import torch
 
-from sgbt.lexicon import Substitutions
-from sgbt.lexicon.vocabulary import UNKNOWN
+from sgbt.threats import Substitutions
+from sgbt.threats.vocabulary import UNKNOWN
 from sgbt.training.objective import Step
 
 

@@ -1,0 +1,104 @@
+"""What a person reads when something is wrong: one sentence, and never a traceback.
+
+Every error that bad input, a missing file or a full disk can cause is an `SgbtError`. Its text says what was wanted,
+what came instead, where, and what to do. The command line prints it and leaves with exit code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Iterable
+
+from sgbt.core.visible import visible
+
+
+class SgbtError(Exception):
+    """A condition that the person at the keyboard can mend.
+
+    Build it from the four things a reader needs: `wanted` and `got` state the mismatch, `where` names the file, line,
+    column or option, and `remedy` is the next thing to try.
+    """
+
+    def __init__(self, *, wanted: str, got: str, where: str = "", remedy: str = "") -> None:
+        self.wanted, self.got, self.where, self.remedy = wanted, got, where, remedy
+        place = f" in {where}" if where else ""
+        advice = f"; {remedy}" if remedy else ""
+        stop = "" if remedy.endswith("?") else "."
+        super().__init__(visible(f"wanted {wanted}, got {got}{place}{advice}{stop}"))
+
+    def __reduce__(self) -> tuple[object, ...]:  # an error of a worker process reaches its parent by pickling
+        return _rebuilt, (type(self), self.wanted, self.got, self.where, self.remedy)
+
+
+def did_you_mean(got: str, known: Iterable[str]) -> str:
+    """A remedy for a mistyped name: the nearest known one, or nothing."""
+    near = difflib.get_close_matches(got, list(known), n=1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _rebuilt(kind: type[SgbtError], wanted: str, got: str, where: str, remedy: str) -> SgbtError:
+    return kind(wanted=wanted, got=got, where=where, remedy=remedy)
+
+
+class DataError(SgbtError):
+    """Labelled text that cannot be read or used as given."""
+
+
+class ResourceError(SgbtError):
+    """A named resource that no provider could supply, or that is not what its checksum says."""
+
+
+class LexiconError(SgbtError):
+    """A vocabulary or substitution table that cannot be built as asked."""
+
+
+class EmbeddingError(SgbtError):
+    """A word-vector file that cannot be read as one."""
+
+
+class ModelError(SgbtError):
+    """A model that cannot be built, saved or loaded as asked."""
+
+
+class TrainingError(SgbtError):
+    """Training that cannot begin or go on as asked."""
+
+
+class AttackError(SgbtError):
+    """An attack that cannot be made as asked."""
+
+
+class BoundError(SgbtError, ValueError):
+    """A bound that would not mean anything: an empty box, a size that does not fit, an unproven range."""
+
+
+class CertificateError(SgbtError):
+    """A certificate that cannot be made, read or reconciled as asked."""
+
+
+class ForgedRowError(CertificateError):
+    """A row that says what is not so: it cannot be proven, or it is about another model, table or text."""
+
+
+class RegistryError(SgbtError):
+    """A name that cannot be added to a registry."""
+
+
+class EvaluationError(SgbtError):
+    """A benchmark, a run record or a report that cannot be made as asked."""
+
+
+class ServeError(SgbtError):
+    """A server that cannot be started, or a request that cannot be met, as asked."""
+
+
+class SgbtWarning(UserWarning):
+    """Something a person should know, although the work goes on."""
+
+
+class NotVerifiedWarning(SgbtWarning):
+    """What is used has no fingerprint that its content could be compared with. It is said each time, not once."""
+
+
+warnings.filterwarnings("always", category=NotVerifiedWarning, append=True)  # behind whatever a person has chosen

@@ -1,0 +1,39 @@
+"""Words, and which words may stand in for which.
+
+`Vocabulary` numbers words. `SubstitutionTable` says which words an adversary may put in the place of which:
+counter-fitted neighbours, embedding neighbours, WordNet synonyms, words with the same sememes, or your own JSON.
+`SubstitutionIndex` joins the two, and gives for any batch its `Substitutions`: the allowed ids at every position. That
+is the one value that attackers, certifiers and trainers all take.
+"""
+
+from sgbt.threats.counter_fitting import CounterFitting
+from sgbt.threats.named_entities import named_entities
+from sgbt.threats.smoothing import EmbeddingStart, smoothed_vectors
+from sgbt.threats.statistics import BatchStatistics, TableDescription, TextStatistics, combinations
+from sgbt.threats.substitution_index import SubstitutionIndex
+from sgbt.threats.substitutions import Substitutions
+from sgbt.threats.table import SubstitutionTable
+from sgbt.threats.vocabulary import PADDING, UNKNOWN, Vocabulary
+from sgbt.threats.wordnet import load_wordnet, wordnet_synonyms
+from sgbt.threats.wordnet_database import WordNet, read_wordnet
+
+__all__ = [
+    "PADDING",
+    "UNKNOWN",
+    "BatchStatistics",
+    "CounterFitting",
+    "EmbeddingStart",
+    "SubstitutionIndex",
+    "SubstitutionTable",
+    "Substitutions",
+    "TableDescription",
+    "TextStatistics",
+    "Vocabulary",
+    "WordNet",
+    "combinations",
+    "load_wordnet",
+    "named_entities",
+    "read_wordnet",
+    "smoothed_vectors",
+    "wordnet_synonyms",
+]

@@ -1,0 +1,107 @@
+"""Substitution tables by the names that the command line and benchmark grids give them.
+
+A name may carry options, `neighbours:nearest=8,distance=0.5,normalised=false`, and `+` joins names to a union.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import Any
+
+from sgbt.core.errors import LexiconError, did_you_mean
+from sgbt.embeddings import EmbeddingTable
+from sgbt.resources import UnavailableError
+from sgbt.threats.table import SubstitutionTable
+
+Read = Callable[[], EmbeddingTable]
+Make = Callable[..., SubstitutionTable | None]
+"""Makes a table from vectors, which are read if needed, the data home, and options."""
+
+
+def _auto(read: Read, home: Path | None) -> SubstitutionTable:
+    try:
+        return SubstitutionTable.counter_fitted(data_home=home)
+    except UnavailableError:
+        return SubstitutionTable.counter_fit(read(), data_home=home)
+
+
+_MAKERS: dict[str, Make] = {
+    "auto": _auto,
+    "counter_fitted": lambda read, home, **more: SubstitutionTable.counter_fitted(data_home=home, **more),
+    "counter_fit": lambda read, home, **more: SubstitutionTable.counter_fit(read(), data_home=home, **more),
+    "neighbours": lambda read, home, **more: SubstitutionTable.embedding_neighbours(read(), **more),
+    "wordnet": lambda read, home: SubstitutionTable.wordnet(data_home=home),
+    "wordnet_hypernyms": lambda read, home, **more: SubstitutionTable.wordnet_hypernyms(data_home=home, **more),
+    "sememes": lambda read, home, **more: SubstitutionTable.sememes(data_home=home, **more),
+    "none": lambda read, home: None,
+}
+TABLES = tuple(_MAKERS)
+COUNTS_ITSELF = "counts_itself"
+"""With this option `nearest` counts the word as the nearest to itself, so that one substitute fewer is left."""
+_NEAREST = 8
+
+_OPTIONS: dict[str, dict[str, type]] = {
+    "counter_fitted": {"nearest": int},
+    "counter_fit": {"nearest": int, "distance": float, COUNTS_ITSELF: bool},
+    "neighbours": {"nearest": int, "distance": float, "normalised": bool, COUNTS_ITSELF: bool},
+    "wordnet_hypernyms": {"largest": int},
+    "sememes": {"translations": bool},
+}
+
+
+def table_named(name: str, vectors: EmbeddingTable | Read, *, data_home: Path | None) -> SubstitutionTable | None:
+    """The substitution table of that name; vectors that come as a function are read only if needed."""
+    read = vectors if callable(vectors) else lambda: vectors
+    if _is_file(name):
+        return SubstitutionTable.from_json(Path(name))
+    parts = check_table_name(name)
+    found = [
+        SubstitutionTable.from_json(Path(head)) if _is_file(head) else _MAKERS[head](read, data_home, **options)
+        for head, options in parts
+    ]
+    tables = [table for table in found if table is not None]
+    return reduce(or_, tables) if tables else None
+
+
+def check_table_name(name: str) -> list[tuple[str, dict[str, Any]]]:
+    """The names that a name joins, with the options of each; a misspelt one is refused before anything is read."""
+    return [(part, {}) if _is_file(part) else _parsed(part) for part in ([name] if _is_file(name) else name.split("+"))]
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith((".json", ".json.gz")) and ("+" not in name or Path(name).is_file())
+
+
+def _parsed(part: str) -> tuple[str, dict[str, Any]]:
+    head, _, written = part.strip().partition(":")
+    if head not in _MAKERS:
+        raise LexiconError(
+            wanted=f"one of {', '.join(TABLES)}, or a JSON file",
+            got=repr(part),
+            where="--substitutions",
+            remedy=did_you_mean(head, TABLES),
+        )
+    options = dict(_option(head, each) for each in written.split(",")) if written else {}
+    if options.pop(COUNTS_ITSELF, False):
+        options["nearest"] = options.get("nearest", _NEAREST) - 1
+    return head, options
+
+
+def _option(head: str, written: str) -> tuple[str, Any]:
+    name, _, value = written.strip().partition("=")
+    known = _OPTIONS.get(head, {})
+    if name not in known:
+        raise LexiconError(
+            wanted=f"{head} with options among {', '.join(known)}" if known else f"{head} without options",
+            got=repr(written),
+            where="--substitutions",
+            remedy=did_you_mean(name, known),
+        )
+    try:
+        return name, {"true": True, "false": False}[value] if known[name] is bool else known[name](value)
+    except (KeyError, ValueError):
+        kind = {int: "a whole number", float: "a number", bool: "true or false"}[known[name]]
+        raise LexiconError(wanted=f"{kind} as {name}", got=repr(value), where=f"--substitutions {head}") from None
