@@ -8,7 +8,7 @@ from functools import cache
 
 from sgbt.version import PACKAGE
 
-READING = ("shares", "data", "embeddings", "lexicon", "bounds", "models", "evaluate/materials", "evaluate/toy")
+READING = ("core/shares", "data", "embeddings", "threats", "bounds", "models", "evaluate/materials", "evaluate/toy")
 """What turns names into texts, words and models."""
 
 PARTS: dict[str, tuple[str, ...]] = {
