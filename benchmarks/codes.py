@@ -1,8 +1,8 @@
-"""What codes keep of a text, and what they cost a proof: GramBag on IMDB's dev reviews, trial by trial.
+"""What codes keep of a text, and what they cost a proof: BagOfNgrams on IMDB's dev reviews, trial by trial.
 
     python benchmarks/codes.py --out results/trials/grams.jsonl
 
-Each trial trains a `GramBag` on the train split and tells, of dev alone, clean accuracy and the share that is proven;
+Each trial trains a `BagOfNgrams` on train and says, of dev alone, clean accuracy and the share that is proven;
 and how many running words are ambiguous, and how many the largest code has. One JSON row per trial; trials that the
 file has are not repeated. The test split is never read.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from _rows import done, made_by, trials
 
 from sgbt.data import TextDataset, load_dataset
-from sgbt.models import GramBag, GramBagConfig, TextClassifier
+from sgbt.models import BagOfNgrams, BagOfNgramsConfig, TextClassifier
 from sgbt.threats import SubstitutionTable
 from sgbt.training import PRESETS, Certified, train
 
@@ -46,11 +46,11 @@ def trial(data: TextDataset, table: SubstitutionTable, options: dict[str, Any]) 
     config = replace(PRESETS["grams"], **{name: options[name] for name in options if name == "weight_decay"})
     began = time.perf_counter()
     run = train(
-        GramBag(**model), data, objective=Certified(kappa=1.0, ramp_epochs=0.0), substitutions=table, config=config
+        BagOfNgrams(**model), data, objective=Certified(kappa=1.0, ramp_epochs=0.0), substitutions=table, config=config
     )
     return {
         "trial": options,
-        "model": asdict(GramBagConfig(**model)),
+        "model": asdict(BagOfNgramsConfig(**model)),
         "training": {"weight_decay": config.weight_decay, "epochs": config.epochs},
         "substitutions": {"name": table.name, "hash": table.hash},
         "dev_texts": len(data.dev),

@@ -2,8 +2,8 @@
 
     python benchmarks/film_networks.py --folds 1 --out results/trials/network-films.jsonl
 
-`apart`: a LinearBag of single words with places stands beside the network, and each is trained by itself; `beside`: the
-network learns what that LinearBag leaves. The folds are those of `films.py`, which measures the LinearBag alone.
+`apart`: a BagOfWords of single words with places is beside the network, and each is trained by itself; `beside`: the
+network learns what that BagOfWords leaves. The folds are those of `films.py`, which measures the BagOfWords alone.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from typing import Any
 from _folds import Planned, measured_on_folds
 
 from sgbt.embeddings import EmbeddingTable, load_embeddings
-from sgbt.models import GramBag, LinearBag
+from sgbt.models import BagOfNgrams, BagOfWords
 from sgbt.training import PRESETS, Certified
 
 WORDS: dict[str, Any] = {"features": (), "from_vectors": True}
-GRAMS: dict[str, Any] = {"model": GramBag.kind}
+GRAMS: dict[str, Any] = {"model": BagOfNgrams.kind}
 TRIALS: dict[str, dict[str, Any]] = {
     "words": WORDS,
     "words, decay 1e-4": {**WORDS, "weight_decay": 1e-4},
@@ -45,13 +45,13 @@ def vectors() -> EmbeddingTable:
 def plan(name: str) -> Planned:
     """The model, the objective and the training of a trial."""
     options = dict(TRIALS[name])
-    kind = options.pop("model", LinearBag.kind)
+    kind = options.pop("model", BagOfWords.kind)
     training = {key: options.pop(key) for key in ("weight_decay", "epochs") if key in options}
     if "epochs" in training:
         training["patience"] = training["epochs"]
     if options.pop("from_vectors", False):
         options["vectors"] = vectors()
-    model = LinearBag(**options) if kind == LinearBag.kind else GramBag(**options)
+    model = BagOfWords(**options) if kind == BagOfWords.kind else BagOfNgrams(**options)
     return model, Certified(kappa=1.0, ramp_epochs=0.0), replace(PRESETS[kind], **training)
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/frequent.py --out results/trials/linear-frequent.jsonl
 
-A vocabulary is often cut to frequent words, and substitutes outside it are then left out. Here a `LinearBag` without
+A vocabulary is often cut to frequent words, and substitutes outside it are then left out. Here a `BagOfWords` without
 codes is trained and certified on lists that keep only words that train has at least 1, 10, 50 or 100 times, and on the
 whole list (0): as it is shipped, with ties, and without them by a thousand steps on all texts. The same words are its
 vocabulary. One JSON row per trial; trials that the file has are not repeated. The test split is never read.
@@ -19,7 +19,7 @@ from typing import Any
 from _rows import done, made_by, trials
 
 from sgbt.data import TextDataset, load_dataset
-from sgbt.models import LinearBag
+from sgbt.models import BagOfWords
 from sgbt.threats import SubstitutionTable
 from sgbt.training import PRESETS, Certified, TrainingConfig, train
 
@@ -42,7 +42,7 @@ def trial(data: TextDataset, whole: SubstitutionTable, least: int, recipe: str) 
     config = replace(config, rare=max(least, config.rare))
     began = time.perf_counter()
     run = train(
-        LinearBag(features=(), **options), data, objective=Certified(kappa=1.0, ramp_epochs=0.0), substitutions=table,
+        BagOfWords(features=(), **options), data, objective=Certified(kappa=1.0, ramp_epochs=0.0), substitutions=table,
         config=config,
     )  # fmt: skip
     tokens = data.dev.tokenised()

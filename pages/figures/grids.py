@@ -19,28 +19,28 @@ SETS = {
     "sememes": "words of the same sememes",
 }
 ON_ALL_OF_TEST = {
-    "TextCNN over words beside a GramBag": "imdb-two-channel/cnn/certified",
-    "BiLSTM over words beside a GramBag": "imdb-two-channel/bilstm/certified",
-    "GramBag, trained on the worst case": "imdb-linear/grams/certified",
-    "GramBag, standard training": "imdb-linear/grams/standard",
-    "LinearBag, trained on the worst case": "imdb-linear/linear/certified",
-    "LinearBag that also counts where words stand": "imdb-linear/linear/certified-places",
-    "LinearBag of words alone, trained on the worst case": "imdb-linear/linear/certified-words",
-    "LinearBag of words alone that learns from vectors too": "imdb-linear/linear/certified-words-vectors",
-    "LinearBag of words alone that also counts where they stand": "imdb-linear/linear/certified-words-places",
-    "TextCNN over words alone, begun as a LinearBag": "imdb-alone/cnn/certified",
-    "BiLSTM over words alone, begun as a LinearBag": "imdb-alone/bilstm/certified",
-    "TextCNN over words alone, beside a LinearBag with places": "imdb-two-channel/cnn/certified-words",
-    "BiLSTM over words alone, beside a LinearBag with places": "imdb-two-channel/bilstm/certified-words",
+    "TextCNN over words beside a BagOfNgrams": "imdb-two-channel/cnn/certified",
+    "BiLSTM over words beside a BagOfNgrams": "imdb-two-channel/bilstm/certified",
+    "BagOfNgrams, trained on the worst case": "imdb-linear/grams/certified",
+    "BagOfNgrams, standard training": "imdb-linear/grams/standard",
+    "BagOfWords, trained on the worst case": "imdb-linear/linear/certified",
+    "BagOfWords that also counts where words stand": "imdb-linear/linear/certified-places",
+    "BagOfWords of words alone, trained on the worst case": "imdb-linear/linear/certified-words",
+    "BagOfWords of words alone that learns from vectors too": "imdb-linear/linear/certified-words-vectors",
+    "BagOfWords of words alone that also counts where they stand": "imdb-linear/linear/certified-words-places",
+    "TextCNN over words alone, begun as a BagOfWords": "imdb-alone/cnn/certified",
+    "BiLSTM over words alone, begun as a BagOfWords": "imdb-alone/bilstm/certified",
+    "TextCNN over words alone, beside a BagOfWords with places": "imdb-two-channel/cnn/certified-words",
+    "BiLSTM over words alone, beside a BagOfWords with places": "imdb-two-channel/bilstm/certified-words",
     "TextCNN over words alone, from tied vectors": "imdb-alone/cnn/certified-ties",
-    "TextCNN from tied vectors and a LinearBag with places, trained apart": "imdb-alone/cnn/certified-apart",
-    "BiLSTM from tied vectors and a LinearBag with places, trained apart": "imdb-alone/bilstm/certified-apart",
-    "BiLSTM of the greatest states from tied vectors and a LinearBag with places, trained apart": (
+    "TextCNN from tied vectors and a BagOfWords with places, trained apart": "imdb-alone/cnn/certified-apart",
+    "BiLSTM from tied vectors and a BagOfWords with places, trained apart": "imdb-alone/bilstm/certified-apart",
+    "BiLSTM of the greatest states from tied vectors and a BagOfWords with places, trained apart": (
         "imdb-alone/bilstm/certified-apart-max"
     ),
-    "LinearBag of words alone with places, on all of train": "imdb-all/linear/certified-words-places",
-    "LinearBag with places, on all of train": "imdb-all/linear/certified-places",
-    "GramBag of two maps and endings, on all of train": "imdb-all/grams/certified-maps",
+    "BagOfWords of words alone with places, on all of train": "imdb-all/linear/certified-words-places",
+    "BagOfWords with places, on all of train": "imdb-all/linear/certified-places",
+    "BagOfNgrams of two maps and endings, on all of train": "imdb-all/grams/certified-maps",
 }
 QUOTED = [
     ["IBP with a robustness-aware embedding (ACL Findings 2023)", "", "84.8", "quoted"],
@@ -180,7 +180,7 @@ def substitution_sets() -> list[list[str]]:
 
 @figure
 def gained_beside_a_gram_bag(name: str) -> str:
-    """accuracy|certified: the least and the most points of dev that a network adds to a GramBag."""
+    """accuracy|certified: the least and the most points of dev that a network adds to a BagOfNgrams."""
     alone = method("imdb-linear/grams/certified").first.metrics["dev"][name]
     found = [method(f"imdb-two-channel/{model}/certified").first.metrics["dev"][name] for model in ("cnn", "bilstm")]
     gains = sorted({percent(each - alone) for each in found})

@@ -26,7 +26,7 @@ def begun_as_a_linear_bag() -> list[list[str]]:
 
 @figure
 def gram_trials() -> list[list[str]]:
-    """GramBags on dev, by what was changed."""
+    """BagOfNgrams models on dev, by what was changed."""
     lines = []
     for row in rows("trials/grams"):
         changed = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in row["trial"].items())
@@ -56,10 +56,10 @@ def film_trials() -> list[list[str]]:
 
 @figure
 def network_film_trials() -> list[list[str]]:
-    """The LinearBag that stands beside them on the first fold, and every network there."""
+    """The BagOfWords that stands beside them on the first fold, and every network there."""
     bag = [row for row in by_trial("trials/linear-films")["words, places"] if row["fold"] == FOLD]
     networks = [row for row in rows("trials/network-films") if row["fold"] == FOLD]
-    named = [*(("the LinearBag", row) for row in bag), *((f"TextCNN, {row['trial']}", row) for row in networks)]
+    named = [*(("the BagOfWords", row) for row in bag), *((f"TextCNN, {row['trial']}", row) for row in networks)]
     return [[name, *(percent(row[key] / row["texts"]) for key in ("right", "proven"))] for name, row in named]
 
 

@@ -17,9 +17,9 @@ from sgbt.attacks.prefix_tree import PrefixTree
 from sgbt.attacks.reading_plan import WIDTH, ReadingPlan
 from sgbt.attacks.space import MASKED, SearchSpace, State
 from sgbt.core.errors import AttackError
-from sgbt.models import LinearBag, TextClassifier, TwoChannel
+from sgbt.models import BagOfWords, TextClassifier, TwoChannel
 from sgbt.models.bag_features import FAMILIES, keys_at
-from sgbt.models.linear_bag import neighbours
+from sgbt.models.bag_of_words import neighbours
 
 LENGTHS = (0, 1, 2, 3, 5, 30)
 
@@ -78,13 +78,13 @@ def test_scores_equal_the_models_own(
 
 @pytest.fixture(params=[False, True], ids=["evenly", "places"])
 def linear(world: World, request: pytest.FixtureRequest) -> TextClassifier:
-    """A LinearBag with weights for every family of features, and codes that several words share."""
+    """A BagOfWords with weights for every family of features, and codes that several words share."""
     texts, _ = world.texts(60, length=12, seed=4)
     ids = torch.tensor(np.array([world.vocabulary.encode(text.split()) for text in texts]))
     codes = torch.arange(len(world.vectors)) // 2
     around = neighbours(codes[ids])
     keys = torch.unique(keys_at(FAMILIES, ids, codes[ids], *around))
-    model = LinearBag(features=FAMILIES, places=request.param).double()
+    model = BagOfWords(features=FAMILIES, places=request.param).double()
     model.adopt(codes=codes, keys=keys)
     model.weight.data = torch.randn(model.weight.shape, generator=torch.Generator().manual_seed(0)).double()
     for side in () if model.places is None else (model.places.start, model.places.end):
@@ -259,7 +259,7 @@ def test_slopes_are_the_derivative_of_the_lead(
 ) -> None:
     """How the label's lead changes when a word vector moves a little towards a substitute.
 
-    A LinearBag has no vectors: there the lead moves by a share of what the substitute changes.
+    A BagOfWords has no vectors: there the lead moves by a share of what the substitute changes.
     """
     classifier = classifier_of(kind)
     model = classifier.model
@@ -274,7 +274,7 @@ def test_slopes_are_the_derivative_of_the_lead(
     def lead(place: int, word: str, share: float) -> float:
         logits = torch.zeros(2, dtype=torch.float64)
         for part in parts:
-            if isinstance(part, LinearBag):
+            if isinstance(part, BagOfWords):
                 other_ids = ids.clone()
                 other_ids[0, place] = world.vocabulary.id_of(word)
                 logits = logits + part(ids)[0] + share * (part(other_ids) - part(ids))[0]

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from sgbt.models import BiLSTM, LinearBag, TextClassifier, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models import BagOfWords, BiLSTM, TextClassifier, TextCNN, TwoChannel, WordEmbedding
 from sgbt.threats import UNKNOWN, SubstitutionTable, Vocabulary
 
 GROUPS, SYNONYMS, WIDTH = 24, 4, 10
@@ -77,7 +77,7 @@ def network(world: World, kind: str, *, classes: int = 2) -> TextCNN | BiLSTM | 
             bag = BiLSTM(coded, classes=classes, hidden=4, dropout=0.0)
             return TwoChannel(TextCNN(embedding, classes=classes, kernel_sizes=(2,), filters=6, dropout=0.0), bag)
         case "beside-words":
-            words = LinearBag(classes=classes, features=(), places=True)
+            words = BagOfWords(classes=classes, features=(), places=True)
             codes = torch.arange(len(world.vectors)).clamp(max=UNKNOWN)
             words.adopt(codes=codes, keys=torch.zeros(0, dtype=torch.int64))
             return TwoChannel(BiLSTM(embedding, classes=classes, hidden=4, dropout=0.0, pooling="mean"), words)

@@ -21,9 +21,9 @@ from sgbt.certify.checker import Checker
 from sgbt.core.registry import MODELS
 from sgbt.models import (
     AnyModel,
+    BagOfNgrams,
+    BagOfWords,
     BiLSTM,
-    GramBag,
-    LinearBag,
     Network,
     TextClassifier,
     TextCNN,
@@ -85,15 +85,15 @@ def test_every_kind_of_model_pooling_activation_and_option_is_compared() -> None
         assert {part.embedding.codes is None for part in own} == {True, False}
     compared = {(part.config.activation, part.config.pooling) for part in networks if isinstance(part, TextCNN)}
     assert compared >= {(activation, pooling) for activation in ACTIVATIONS for pooling in cnn.POOLINGS}
-    linear = [part for part in parts if isinstance(part, LinearBag)]
+    linear = [part for part in parts if isinstance(part, BagOfWords)]
     assert {name for part in linear for name in part.config.features} == {*FAMILIES}
     assert {part.config.places for part in linear} == {True, False}
-    grams = [part for part in parts if isinstance(part, GramBag)]
+    grams = [part for part in parts if isinstance(part, BagOfNgrams)]
     assert {len(part.maps) > 1 for part in grams} == {part.config.ending > 0 for part in grams} == {True, False}
     assert {type(model.codes) for model in made if isinstance(model, TwoChannel)} == {
         TextCNN,
-        LinearBag,
-        GramBag,
+        BagOfWords,
+        BagOfNgrams,
         BiLSTM,
     }
 
@@ -170,7 +170,7 @@ def test_of_each_row_it_is_said_what_was_looked_at(kind: str, tmp_path: Path) ->
 def plain_words(seed: int, folder: Path) -> tuple[TextClassifier, list[str], Checker]:
     """A bag of words that all have one code: what words add up to is exact within any budget."""
     classifier, texts, _ = world("linear places", seed, folder)
-    assert isinstance(classifier.model, LinearBag)
+    assert isinstance(classifier.model, BagOfWords)
     classifier.model.codes[1:] = 1
     save_classifier(classifier, folder)
     return classifier, texts, Checker(folder, None)

@@ -1,4 +1,4 @@
-"""The radius of a GramBag where ambiguous words are neighbours, against every version of a text written as a string."""
+"""The radius of a BagOfNgrams where ambiguous words are neighbours, against every version of a text as a string."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from sgbt.certify import certify
-from sgbt.models import GramBag, TextClassifier, TextCNN, TwoChannel, WordEmbedding
-from sgbt.models.gram_bag import BITS
+from sgbt.models import BagOfNgrams, TextClassifier, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models.bag_of_ngrams import BITS
 from sgbt.threats import SubstitutionTable, Vocabulary
 
 WORDS = tuple(f"w{letter}" for letter in "abcdefghijkl")
@@ -26,7 +26,7 @@ def classifier_of(seed: int, *, codes: int, classes: int = 2, beside: bool = Fal
         for run in itertools.product(sorted(set(mapping)), repeat=length):
             if drawn.random() < (1.0, 0.5, 0.15)[length - 1]:
                 keys.add(sum(code << BITS * place for place, code in enumerate(reversed(run))))
-    model: GramBag | TwoChannel = GramBag(classes=classes, longest=3)
+    model: BagOfNgrams | TwoChannel = BagOfNgrams(classes=classes, longest=3)
     model.adopt(codes=torch.tensor([0, 1, *mapping]), keys=torch.tensor(sorted(keys)))
     with torch.no_grad():
         model.weight.normal_(std=0.4)
@@ -98,7 +98,7 @@ def test_no_version_within_the_radius_loses_the_label(beside: bool) -> None:
 
 def test_more_words_than_are_counted_first() -> None:
     """A run of forty ambiguous words each of which costs a little: the radius lies beyond the first numbers tried."""
-    model = GramBag(longest=2)
+    model = BagOfNgrams(longest=2)
     model.adopt(codes=torch.arange(4), keys=torch.tensor([2, 3, 2 << BITS | 3, 3 << BITS | 3]))
     vocabulary = Vocabulary(("good", "bad"))
     with torch.no_grad():

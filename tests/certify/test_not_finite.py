@@ -16,9 +16,9 @@ from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.core.errors import CertificateError, ModelError
 from sgbt.models import (
+    BagOfWords,
     BiLSTM,
     BiLSTMConfig,
-    LinearBag,
     TextClassifier,
     WordEmbedding,
     load_classifier,
@@ -45,7 +45,7 @@ def loud_bilstm() -> TextClassifier:
 
 
 def bag_with(number: float) -> TextClassifier:
-    model = LinearBag(features=())
+    model = BagOfWords(features=())
     model.adopt(codes=torch.tensor([0, 1, 2, 3, 4, 5]), keys=torch.zeros(0, dtype=torch.int64))
     with torch.no_grad():
         model.weight[2:, 1] = torch.tensor([1.0, number, 0.1, 0.1])

@@ -8,7 +8,7 @@ import torch
 
 from sgbt import SubstitutionTable, certify
 from sgbt.core.errors import CertificateError
-from sgbt.models import CNNConfig, LinearBag, TextClassifier, TextCNN, WordEmbedding
+from sgbt.models import BagOfWords, CNNConfig, TextClassifier, TextCNN, WordEmbedding
 from sgbt.threats import Vocabulary
 
 WORDS = ("good", "bad", "film", "the")
@@ -36,7 +36,7 @@ def test_a_network_that_may_overflow_in_float32_is_refused(activation: str, pool
 @pytest.mark.parametrize("scale", [1e-13, 1e-17, 1e-20, 1e-30])
 @pytest.mark.parametrize("precision", [torch.float32, torch.float64])
 def test_a_margin_that_probabilities_cannot_show_certifies_nothing(precision: torch.dtype, scale: float) -> None:
-    model = LinearBag()
+    model = BagOfWords()
     model.adopt(codes=torch.arange(6), keys=torch.zeros(0, dtype=torch.int64))
     model = model.to(precision)
     with torch.no_grad():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sgbt.certify import TIERS, Question, certify, exhaustive, in_float64, margin_bounds
-from sgbt.models import CNNConfig, LinearBag, TextClassifier, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models import BagOfWords, CNNConfig, TextClassifier, TextCNN, TwoChannel, WordEmbedding
 from sgbt.threats import Substitutions, SubstitutionTable, Vocabulary
 
 
@@ -58,7 +58,7 @@ def test_rounding_of_a_long_text_never_tips_a_certified_label(beside: bool) -> N
     """Praise first and blame after it, which nearly cancel: a sum in float32 forgets what the small words say."""
     generator = torch.Generator().manual_seed(0)
     words = tuple(f"w{number}" for number in range(5000))
-    bag = LinearBag(features=(), places=True)
+    bag = BagOfWords(features=(), places=True)
     bag.adopt(codes=torch.ones(5002, dtype=torch.int64), keys=torch.zeros(0, dtype=torch.int64))
     with torch.no_grad():
         bag.weight[:, 1] = 0.01 * torch.randn(5002, generator=generator)

@@ -19,7 +19,7 @@ from sgbt.certify.lstm_boxes import enclosed_states
 from sgbt.certify.lstm_rounding import units_in_bounds
 from sgbt.certify.rounding import ACTIVATION_UNITS, float64_allowance, proven_gap
 from sgbt.certify.tiers import DEFAULT_TIERS
-from sgbt.models import BiLSTM, BiLSTMConfig, LinearBag, TextClassifier, TextCNN, WordEmbedding
+from sgbt.models import BagOfWords, BiLSTM, BiLSTMConfig, TextClassifier, TextCNN, WordEmbedding
 from sgbt.threats import SubstitutionTable, Vocabulary
 
 WORDS = tuple(f"w{number}" for number in range(2, VOCABULARY))
@@ -217,7 +217,7 @@ def test_half_precision_is_stored_and_float64_decides() -> None:
 def test_a_linear_model_is_off_by_less_than_its_slack(words: int) -> None:
     """Weights from tiny to huge, added up in float64 and in fifty digits."""
     generator = torch.Generator().manual_seed(words)
-    model = LinearBag(features=())
+    model = BagOfWords(features=())
     model.adopt(codes=torch.arange(VOCABULARY), keys=torch.zeros(0, dtype=torch.int64))
     with torch.no_grad():
         model.weight.copy_(
@@ -237,7 +237,7 @@ def test_a_linear_model_is_off_by_less_than_its_slack(words: int) -> None:
 
 
 def test_the_allowance_of_a_linear_model_grows_with_the_words_that_it_reads() -> None:
-    model = LinearBag(features=())
+    model = BagOfWords(features=())
     model.adopt(codes=torch.arange(VOCABULARY), keys=torch.zeros(0, dtype=torch.int64))
     with torch.no_grad():
         model.weight.fill_(1.0)

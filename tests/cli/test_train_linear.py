@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from sgbt.cli.app import app
 from sgbt.core.errors import TrainingError
-from sgbt.models import LinearBag, load_classifier
+from sgbt.models import BagOfWords, load_classifier
 from sgbt.threats import SubstitutionTable
 
 
@@ -27,7 +27,7 @@ def test_a_linear_model_needs_no_vectors(arguments, tmp_path):
     assert result.exit_code == 0, result.output
     assert "dev certified" in result.output
     model = load_classifier(tmp_path / "run").model
-    assert isinstance(model, LinearBag)
+    assert isinstance(model, BagOfWords)
     assert model.config.features == ("after",)
     assert model.weight.any()
 

@@ -15,7 +15,7 @@ import torch
 from tests import small
 
 from sgbt.core.errors import ModelError, SgbtError
-from sgbt.models import LinearBag, TextClassifier, folder, load_classifier, save_classifier, weights_hash
+from sgbt.models import BagOfWords, TextClassifier, folder, load_classifier, save_classifier, weights_hash
 from sgbt.threats import SubstitutionTable, Vocabulary
 
 CODES = torch.tensor([0, 1] + [2 + number // 2 for number in range(len(small.WORDS))])
@@ -29,9 +29,9 @@ MODELS = {
 TEXTS = ["the film was good", "an awful film", "unheard words only", ""]
 
 
-def linear() -> LinearBag:
+def linear() -> BagOfWords:
     """A weight per word, drawn at random."""
-    made = LinearBag(features=())
+    made = BagOfWords(features=())
     made.adopt(codes=CODES, keys=torch.zeros(0, dtype=torch.int64))
     with torch.no_grad():
         made.weight[1:] = torch.randn(len(made.weight) - 1, 2, generator=torch.Generator().manual_seed(0))

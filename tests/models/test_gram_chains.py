@@ -1,4 +1,4 @@
-"""Dynamic programming over the cells of a GramBag: the maximum that trying every option finds, budgets included."""
+"""Dynamic programming over the cells of a BagOfNgrams: the maximum that trying every option finds, budgets included."""
 
 import itertools
 
@@ -6,8 +6,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.models.test_gram_bag import random_model
-from tests.models.test_linear_bag import WORDS, random_batch
+from tests.models.test_bag_of_ngrams import random_model
+from tests.models.test_bag_of_words import WORDS, random_batch
 
 from sgbt.models import gram_chains, gram_holders, gram_worst_case, worst_case_logits
 from sgbt.models.gram_worst_case import gram_worst_by_word, gram_worst_margins, gram_worst_within

@@ -18,8 +18,8 @@ from sgbt.core.errors import ModelError
 from sgbt.data import Tokenizer
 from sgbt.models import (
     AnyModel,
-    GramBag,
-    LinearBag,
+    BagOfNgrams,
+    BagOfWords,
     Naming,
     TextClassifier,
     TwoChannel,
@@ -37,7 +37,7 @@ def model_of(kind: str, **options: Any) -> AnyModel:
         return TwoChannel(small.model_of("cnn"), small.model_of("bilstm"))
     if kind in ("cnn", "bilstm"):
         return small.model_of(kind, **options)
-    bag = LinearBag() if kind == "linear" else GramBag()
+    bag = BagOfWords() if kind == "linear" else BagOfNgrams()
     bag.adopt(codes=torch.arange(len(small.VOCABULARY)), keys=torch.arange(3))
     return bag
 

@@ -13,16 +13,16 @@ from torch import Tensor
 from sgbt.certify import Question
 from sgbt.models import (
     AnyModel,
+    BagOfNgrams,
+    BagOfWords,
     BiLSTM,
     BiLSTMConfig,
     CNNConfig,
-    GramBag,
-    LinearBag,
     TextCNN,
     TwoChannel,
     WordEmbedding,
 )
-from sgbt.models.gram_bag import BITS
+from sgbt.models.bag_of_ngrams import BITS
 from sgbt.threats import Substitutions
 
 VOCABULARY = 30
@@ -60,23 +60,23 @@ def random_two_channel(seed: int, *, classes: int) -> TwoChannel:
     return TwoChannel(words, BiLSTM(random_embedding(seed, codes=True), BiLSTMConfig(classes=classes, hidden=4))).eval()
 
 
-def random_grams(seed: int, *, classes: int) -> GramBag:
+def random_grams(seed: int, *, classes: int) -> BagOfNgrams:
     """Weights for a third of all runs of up to three of six codes."""
     generator = torch.Generator().manual_seed(seed)
     codes = torch.cat([torch.tensor([0, 1]), torch.randint(2, 7, (VOCABULARY - 2,), generator=generator)])
     runs = [run for length in (1, 2, 3) for run in itertools.product(range(1, 7), repeat=length)]
     keys = torch.tensor([sum(code << BITS * place for place, code in enumerate(reversed(run))) for run in runs])
-    model = GramBag(classes=classes, longest=3)
+    model = BagOfNgrams(classes=classes, longest=3)
     model.adopt(codes=codes, keys=keys[torch.rand(len(keys), generator=generator) < 0.35].sort().values)
     with torch.no_grad():
         model.weight.copy_(torch.randn(model.weight.shape, generator=generator))
     return model.eval()
 
 
-def random_words(seed: int, *, classes: int) -> LinearBag:
+def random_words(seed: int, *, classes: int) -> BagOfWords:
     """A weight for every word, and places that count more and less."""
     generator = torch.Generator().manual_seed(seed)
-    model = LinearBag(classes=classes, features=(), places=True)
+    model = BagOfWords(classes=classes, features=(), places=True)
     codes = torch.ones(VOCABULARY, dtype=torch.int64)
     codes[0] = 0
     model.adopt(codes=codes, keys=torch.zeros(0, dtype=torch.int64))

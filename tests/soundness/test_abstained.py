@@ -11,8 +11,8 @@ from tests.soundness.trained import sentences, table, trained
 from sgbt.certify import DEFAULT_TIERS, TIERS, Question, Verdict, certify, exhaustive, in_float64
 from sgbt.certify.floor import lowest_margin
 from sgbt.certify.oracle import combinations_of
-from sgbt.models import GramBag, LinearBag, TextClassifier
-from sgbt.models.gram_bag import BITS
+from sgbt.models import BagOfNgrams, BagOfWords, TextClassifier
+from sgbt.models.bag_of_ngrams import BITS
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 
 CASES = [
@@ -51,7 +51,7 @@ def test_no_variant_goes_below_the_margin_of_an_undecided_text(case, budget) -> 
 def long_grams(words: int) -> TextClassifier:
     """Every run of the words of one long text says yes, and every run of their substitutes no."""
     names = [f"{kind}{chr(97 + number // 26)}{chr(97 + number % 26)}" for kind in "yn" for number in range(words)]
-    model = GramBag(longest=4)
+    model = BagOfNgrams(longest=4)
     runs = []
     for kind in range(2):
         codes = [2 + kind * words + number for number in range(words)]
@@ -81,7 +81,7 @@ def test_the_margin_of_a_long_undecided_text_counts_every_run_that_it_can_lose(t
 @pytest.mark.parametrize("places", [False, True])
 def test_no_text_goes_below_the_floor_of_a_linear_model(places: bool) -> None:
     generator = torch.Generator().manual_seed(1)
-    bag = LinearBag(classes=3, features=("before", "pair"), places=places).double()
+    bag = BagOfWords(classes=3, features=("before", "pair"), places=places).double()
     bag.adopt(codes=torch.arange(9), keys=torch.arange(3 << 40, (3 << 40) + 50))
     with torch.no_grad():
         for weight in bag.parameters():

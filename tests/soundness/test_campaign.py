@@ -27,7 +27,7 @@ def test_no_version_contradicts_a_row(case: int) -> None:
 
 
 def test_runs_of_codes_are_put_to_the_test_where_replaceable_words_are_neighbours() -> None:
-    """In cases of every kind of GramBag, with budgets, and with a radius below the number of words."""
+    """In cases of every kind of BagOfNgrams, with budgets, and with a radius below the number of words."""
     counts: Counter[str] = Counter()
     kinds = [number for number, kind in enumerate(KINDS) if "grams" in kind]
     for case in (kind + seed * len(KINDS) for seed in range(4, 9) for kind in kinds):

@@ -9,7 +9,7 @@ import torch
 
 from sgbt.data import Split, TextDataset
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models import Bag, BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN
+from sgbt.models import Bag, BagOfNgrams, BagOfWords, BiLSTM, TextClassifier, TextCNN
 from sgbt.threats import SubstitutionTable
 from sgbt.training import IBP, SEM, Certified, Standard, TrainingConfig, train
 
@@ -86,9 +86,9 @@ def trained(kind: str, objective: str = "standard", pooling: str = "", classes: 
     """A classifier of some kind; every call with the same options gives the same one."""
     torch.manual_seed(0)
     if kind == "linear":
-        model: TextCNN | BiLSTM | Bag = LinearBag(classes=classes, minimum_count=1)
+        model: TextCNN | BiLSTM | Bag = BagOfWords(classes=classes, minimum_count=1)
     elif kind == "grams":
-        model = GramBag(classes=classes, minimum_count=1, resolution=20.0)
+        model = BagOfNgrams(classes=classes, minimum_count=1, resolution=20.0)
     elif kind == "cnn":
         model = TextCNN(
             vectors(), classes=classes, filters=6, kernel_sizes=(2, 3), pooling=pooling or "max", dropout=0.0

@@ -7,9 +7,9 @@ import random
 import torch
 from torch import nn
 
-from sgbt.models import AnyModel, BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models import AnyModel, BagOfNgrams, BagOfWords, BiLSTM, TextClassifier, TextCNN, TwoChannel, WordEmbedding
 from sgbt.models.bag_features import FAMILIES, keys_at
-from sgbt.models.gram_bag import AT_THE_END, BITS, MAP_SHIFT
+from sgbt.models.bag_of_ngrams import AT_THE_END, BITS, MAP_SHIFT
 from sgbt.threats import SubstitutionTable, Vocabulary
 
 NAMES = tuple(first + second for first in "bdfgklmnprst" for second in ("a", "o", "um"))
@@ -123,9 +123,9 @@ def _embedding(options: list[str], drawn: random.Random) -> WordEmbedding:
     return WordEmbedding(torch.randn(rows, 4) * spread, projection=3 if "projection" in options else None, codes=codes)
 
 
-def _linear(options: list[str], drawn: random.Random, classes: int) -> LinearBag:
+def _linear(options: list[str], drawn: random.Random, classes: int) -> BagOfWords:
     families = FAMILIES if "features" in options else ()
-    model = LinearBag(classes=classes, features=families, places="places" in options)
+    model = BagOfWords(classes=classes, features=families, places="places" in options)
     codes = torch.tensor([0, 1, *(2 + drawn.randrange(4) for _ in KNOWN)])
     keys = torch.zeros(0, dtype=torch.int64)
     if families:
@@ -140,7 +140,7 @@ def _linear(options: list[str], drawn: random.Random, classes: int) -> LinearBag
     return model
 
 
-def _grams(options: list[str], drawn: random.Random, classes: int) -> GramBag:
+def _grams(options: list[str], drawn: random.Random, classes: int) -> BagOfNgrams:
     maps = 2 if "maps" in options else 1
     longest, ending = drawn.randint(1, 4), 3 if "ending" in options else 0
     codes = torch.tensor([[0, 1, *(2 + drawn.randrange(4) for _ in KNOWN)] for _ in range(maps)])
@@ -151,7 +151,7 @@ def _grams(options: list[str], drawn: random.Random, classes: int) -> GramBag:
             key = key << BITS | drawn.randint(1, 5)
         keys.add(key | drawn.choice([0, AT_THE_END if ending else 0]) | drawn.randrange(maps) << MAP_SHIFT)
     more = (5.0,) if maps > 1 else ()
-    model = GramBag(classes=classes, longest=longest, ending=ending, more_resolutions=more)
+    model = BagOfNgrams(classes=classes, longest=longest, ending=ending, more_resolutions=more)
     model.adopt(codes=codes if maps > 1 else codes[0], keys=torch.tensor(sorted(keys)))
     with torch.no_grad():
         nn.init.normal_(model.weight)

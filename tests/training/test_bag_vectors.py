@@ -1,4 +1,4 @@
-"""What word vectors bring to a LinearBag: communities share them, weights follow them, and nothing needs them later."""
+"""What word vectors bring to a BagOfWords: clusters share them, weights follow them, and nothing needs them later."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from sgbt.cli.app import app
 from sgbt.core.errors import TrainingError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models import LinearBag, load_classifier
+from sgbt.models import BagOfWords, load_classifier
 from sgbt.threats import Vocabulary
 from sgbt.training import IBP, Certified
 from sgbt.training.initialisers import cluster_vectors
@@ -38,7 +38,7 @@ def test_a_community_has_the_mean_of_its_words_weighed_by_what_train_has() -> No
 
 
 def test_weights_are_what_ties_give_and_a_linear_function_of_vectors() -> None:
-    bag = LinearBag(features=()).double()
+    bag = BagOfWords(features=()).double()
     codes = torch.ones(6, dtype=torch.int64)
     bag.adopt(codes=codes, keys=torch.zeros(0, dtype=torch.int64))
     generator = torch.Generator().manual_seed(0)
@@ -62,26 +62,26 @@ def test_vectors_move_the_weights_of_words_that_train_lacks(options: dict[str, o
     numbers = np.random.default_rng(0).standard_normal((len(words), 6)).astype(np.float32)
     given = {"substitutions": type(small.TABLE)(table), "out": tmp_path / "run"}
     told = EmbeddingTable(words, numbers, "with an unseen word")
-    run = train_bag(LinearBag(vectors=told, **options), given)
-    without = train_bag(LinearBag(**options), given | {"out": None})
+    run = train_bag(BagOfWords(vectors=told, **options), given)
+    without = train_bag(BagOfWords(**options), given | {"out": None})
     unseen = run.model.vocabulary.id_of("unseen")
     assert bool(run.model.model.weight[unseen].abs().sum() > 0)
     assert not without.model.model.weight[without.model.vocabulary.id_of("unseen")].any()
     again = load_classifier(tmp_path / "run").model
-    assert isinstance(again, LinearBag)
+    assert isinstance(again, BagOfWords)
     assert again.config.from_vectors
     assert torch.equal(again.weight, run.model.model.weight)
 
 
-def train_bag(model: LinearBag, given: dict[str, object]):
+def train_bag(model: BagOfWords, given: dict[str, object]):
     from sgbt.training import train
 
     return train(model, small.dataset(), objective=WORST, config=small.QUICK, **given)
 
 
 def test_without_vectors_a_model_that_wants_them_is_refused() -> None:
-    with pytest.raises(TrainingError, match=r"wanted word vectors .* got none; LinearBag\(vectors=\.\.\.\)"):
-        quick.run(WORST, model=LinearBag(from_vectors=True))
+    with pytest.raises(TrainingError, match=r"wanted word vectors .* got none; BagOfWords\(vectors=\.\.\.\)"):
+        quick.run(WORST, model=BagOfWords(from_vectors=True))
 
 
 def test_the_command_gives_vectors_to_a_linear_model_that_asks_for_them(tmp_path: Path) -> None:

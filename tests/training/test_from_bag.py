@@ -1,4 +1,4 @@
-"""A network that begins as a LinearBag: what it starts with, what it learns, and what a killed run keeps."""
+"""A network that begins as a BagOfWords: what it starts with, what it learns, and what a killed run keeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.training import quick
 from sgbt.certify import certify
 from sgbt.core.errors import TrainingError
 from sgbt.data import Tokenizer
-from sgbt.models import BiLSTM, LinearBag, TextCNN, worst_case_logits
+from sgbt.models import BagOfWords, BiLSTM, TextCNN, worst_case_logits
 from sgbt.training import Certified, train
 from sgbt.training.beginning import examples_of
 from sgbt.training.fitted_parts import FOLDER, initial_bag
@@ -48,8 +48,8 @@ def parts() -> tuple[list[Examples], Corpus]:
     return splits, corpus
 
 
-def bag_of(classes: int = 2, *, seed: int = 0) -> LinearBag:
-    bag = LinearBag(classes=classes, features=())
+def bag_of(classes: int = 2, *, seed: int = 0) -> BagOfWords:
+    bag = BagOfWords(classes=classes, features=())
     codes = torch.ones(len(small.VOCABULARY), dtype=torch.int64)
     codes[0] = 0
     bag.adopt(codes=codes, keys=torch.zeros(0, dtype=torch.int64))
@@ -179,4 +179,4 @@ def test_networks_that_cannot_begin_so_are_refused_before_anything_is_written(
 
 def test_a_linear_model_comes_first_only_before_networks() -> None:
     with pytest.raises(TrainingError, match="from_bag = True"):
-        train(LinearBag(), small.dataset(), objective=Certified(from_bag=True), substitutions=small.TABLE)
+        train(BagOfWords(), small.dataset(), objective=Certified(from_bag=True), substitutions=small.TABLE)

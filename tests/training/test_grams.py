@@ -1,4 +1,4 @@
-"""Training a GramBag: it learns, proves what it says it proves, and its loss moves every weight."""
+"""Training a BagOfNgrams: it learns, proves what it says it proves, and its loss moves every weight."""
 
 import json
 import subprocess
@@ -13,9 +13,9 @@ from tests.training.test_linear import TABLE, reviews
 from sgbt.certify import certify
 from sgbt.core.errors import TrainingError
 from sgbt.data import RaggedIds, Split
-from sgbt.models import GramBag, gram_margins, load_classifier, worst_case_logits
+from sgbt.models import BagOfNgrams, gram_margins, load_classifier, worst_case_logits
+from sgbt.models.bag_of_ngrams import AT_THE_END, MAP_SHIFT
 from sgbt.models.bag_options import RowSets
-from sgbt.models.gram_bag import AT_THE_END, MAP_SHIFT
 from sgbt.models.gram_cells import least_entries
 from sgbt.models.gram_margins import by_label, frequent_grams, gather
 from sgbt.models.gram_options import GramOptions
@@ -39,7 +39,7 @@ def worst_of(classifier, split):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_run_learns_and_what_it_says_of_dev_is_what_certificates_say(classes):
     data = reviews(classes=classes)
-    run = train(GramBag(classes=classes), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
+    run = train(BagOfNgrams(classes=classes), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
     assert run.dev["accuracy"] > 0.9
     assert 0.8 < run.dev["certified"] <= run.dev["accuracy"]
     worst, labels = worst_of(run.model, data.dev)
@@ -53,7 +53,7 @@ def test_training_on_the_worst_case_proves_more_than_standard_training():
     data = reviews(texts=200)
     proven = {}
     for objective in (Standard(), Certified(kappa=1.0)):
-        run = train(GramBag(resolution=50.0), data, objective=objective, substitutions=TABLE, config=QUICK)
+        run = train(BagOfNgrams(resolution=50.0), data, objective=objective, substitutions=TABLE, config=QUICK)
         worst, labels = worst_of(run.model, data.test)
         proven[objective.name] = int((worst.scatter(1, labels.unsqueeze(1), -torch.inf).amax(dim=1) < 0).sum())
     assert proven["certified"] > proven["standard"]
@@ -67,7 +67,7 @@ def test_dev_texts_with_too_many_options_are_proven_at_most_as_often_as_by_certi
         [*data.dev.labels, *[0] * 5, *[1] * 5],
     )
     data = replace(data, dev=Split("dev", texts, np.array(labels)))
-    run = train(GramBag(resolution=50.0), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
+    run = train(BagOfNgrams(resolution=50.0), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
     proofs = certify(run.model, data.dev, tiers=["ibp"])
     assert any(proof.certified for proof in proofs[-10:])  # 3^9 options and more
     assert 0.5 < run.dev["certified"] <= sum(proof.margin > proof.slack for proof in proofs) / len(proofs)
@@ -81,7 +81,7 @@ def test_training_texts_with_too_many_options_move_the_weights_of_what_can_be_br
     train_texts = (*data.train.texts, *["good " * words] * 5)
     data = replace(data, train=Split("train", train_texts, np.array([*data.train.labels, *[0] * 5])))
     run = train(
-        GramBag(resolution=50.0, minimum_count=1), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK
+        BagOfNgrams(resolution=50.0, minimum_count=1), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK
     )
     index = SubstitutionIndex.build(TABLE, run.model.vocabulary)
     tokens = data.train.tokenised(run.model.tokenizer)
@@ -101,7 +101,7 @@ def test_training_texts_with_too_many_options_move_the_weights_of_what_can_be_br
 def test_cells_in_pieces_bound_the_whole_cell_from_above_and_keep_the_text(most, monkeypatch):
     data = reviews(texts=60)
     run = train(
-        GramBag(resolution=50.0, minimum_count=1, ending=3),
+        BagOfNgrams(resolution=50.0, minimum_count=1, ending=3),
         data,
         objective=IBP(kappa=1.0),
         substitutions=TABLE,
@@ -131,9 +131,9 @@ def test_cells_that_memory_cannot_hold_whole_are_cut(monkeypatch):
     data = reviews(texts=60)
     long = Split("train", (*data.train.texts, *["good " * 7] * 5), np.array([*data.train.labels, *[0] * 5]))
     options = {"objective": IBP(kappa=1.0), "substitutions": TABLE, "config": QUICK}
-    whole = train(GramBag(resolution=50.0), replace(data, train=long), **options)
+    whole = train(BagOfNgrams(resolution=50.0), replace(data, train=long), **options)
     monkeypatch.setattr(gram_margins, "MOST_ENTRIES", 50_000)  # five cells of 3^7 options have 25 runs each
-    cut = train(GramBag(resolution=50.0), replace(data, train=long), **options)
+    cut = train(BagOfNgrams(resolution=50.0), replace(data, train=long), **options)
     assert cut.dev["certified"] > 0.5
     assert not torch.equal(cut.model.model.keys, whole.model.model.keys) or not torch.equal(
         cut.model.model.weight, whole.model.model.weight
@@ -143,7 +143,7 @@ def test_cells_that_memory_cannot_hold_whole_are_cut(monkeypatch):
 def test_runs_that_memory_cannot_hold_are_refused(monkeypatch):
     monkeypatch.setattr(gram_margins, "MOST_ENTRIES", 100)
     with pytest.raises(TrainingError, match="lower its resolution"):
-        train(GramBag(resolution=50.0), reviews(), objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
+        train(BagOfNgrams(resolution=50.0), reviews(), objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
 
 
 @pytest.mark.parametrize("ending", [0, 2])
@@ -194,7 +194,7 @@ def test_work_before_the_first_epoch_is_told():
             self.told.append((title, done, of))
 
     heard, data = Heard(), reviews()
-    train(GramBag(), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK, listener=Listeners(heard))
+    train(BagOfNgrams(), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK, listener=Listeners(heard))
     assert heard.told[-1] == ("runs of dev", len(data.dev), len(data.dev))
     assert ("runs of train", len(data.train), len(data.train)) in heard.told
 
@@ -208,7 +208,7 @@ torch.set_num_threads(1)
 from sgbt.data import Split, TextDataset
 from sgbt.core.errors import SgbtError
 from sgbt.threats import SubstitutionTable
-from sgbt.models import GramBag, LinearBag
+from sgbt.models import BagOfNgrams, BagOfWords
 from sgbt.training import IBP, train
 from sgbt.training.config import TrainingConfig
 
@@ -222,7 +222,7 @@ def split(name, texts):
     lines = tuple(" ".join(rng.choice(names, 60).tolist()) for _ in range(texts))
     return Split(name, lines, np.arange(texts) % 2)
 data = TextDataset("huge", ("no", "yes"), split("train", 250), split("dev", 20), split("test", 20))
-model = {"linear": LinearBag, "grams": GramBag}[sys.argv[1]](resolution=1.2)
+model = {"linear": BagOfWords, "grams": BagOfNgrams}[sys.argv[1]](resolution=1.2)
 config = TrainingConfig(epochs=1, batch_size=50, max_length=100, rare=1)
 try:
     run = train(model, data, objective=IBP(kappa=1.0), substitutions=table, config=config)
@@ -249,7 +249,7 @@ def test_huge_sets_train_in_bounded_memory_or_are_refused(kind):
 def test_a_run_writes_what_another_process_needs_and_is_the_same_each_time(tmp_path):
     data = reviews()
     first, second = (
-        train(GramBag(), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK, out=tmp_path / name)
+        train(BagOfNgrams(), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK, out=tmp_path / name)
         for name in ("a", "b")
     )
     assert torch.equal(first.model.model.weight, second.model.model.weight)
@@ -262,13 +262,13 @@ def test_a_run_writes_what_another_process_needs_and_is_the_same_each_time(tmp_p
 
 def test_objectives_that_need_word_vectors_are_refused():
     with pytest.raises(TrainingError, match="linear model"):
-        train(GramBag(), reviews(), objective=SGBT(), config=QUICK)
+        train(BagOfNgrams(), reviews(), objective=SGBT(), config=QUICK)
     assert preset_for("grams", "imdb").weight_decay == 2e-3
 
 
 def sides_and_keys():
     data = reviews(texts=60)
-    run = train(GramBag(), data, objective=Standard(), substitutions=TABLE, config=QUICK)
+    run = train(BagOfNgrams(), data, objective=Standard(), substitutions=TABLE, config=QUICK)
     index = SubstitutionIndex.build(TABLE, run.model.vocabulary)
     tokens = data.train.tokenised(run.model.tokenizer)
     rows = tokens.as_ids_of(index.rows_of(tokens.types))
@@ -280,7 +280,7 @@ def sides_and_keys():
 @pytest.mark.parametrize(("ending", "more"), [(0, ()), (4, ()), (4, (0.1, 30.0))])
 def test_margins_in_training_are_those_of_the_model_and_its_bound(ending, more):
     data = reviews(texts=60)
-    bag = GramBag(minimum_count=1, ending=ending, more_resolutions=more)
+    bag = BagOfNgrams(minimum_count=1, ending=ending, more_resolutions=more)
     run = train(bag, data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
     model = run.model.model
     index = SubstitutionIndex.build(TABLE, run.model.vocabulary)

@@ -15,7 +15,7 @@ import torch
 from sgbt.core.errors import SgbtError, TrainingError
 from sgbt.data import Split, TextDataset
 from sgbt.data.tokenised import RaggedIds
-from sgbt.models import LinearBag, LinearBagConfig, bag_options, bag_tables, load_classifier, worst_case_logits
+from sgbt.models import BagOfWords, BagOfWordsConfig, bag_options, bag_tables, load_classifier, worst_case_logits
 from sgbt.models.bag_blocks import margins, options_of, pieces, positions_of
 from sgbt.models.bag_features import FAMILIES, keys_at, with_word, word_of
 from sgbt.models.bag_options import PositionKinds, PositionOptions, RowSets, frequent_keys
@@ -56,7 +56,7 @@ def run_of(folder, *, listener=None):
     """One short run, the same every time."""
     config = replace(QUICK, checkpoint_seconds=0.0)
     options = {"objective": IBP(kappa=1.0), "substitutions": TABLE, "config": config}
-    return train(LinearBag(dropout=0.2), reviews(), out=folder, listener=listener, **options)
+    return train(BagOfWords(dropout=0.2), reviews(), out=folder, listener=listener, **options)
 
 
 def random_corpus(generator, *, words=9, texts=6, classes=3, places=False, features=FAMILIES):
@@ -75,7 +75,7 @@ def random_corpus(generator, *, words=9, texts=6, classes=3, places=False, featu
     flat = np.concatenate([index.rows_of(line) for line in lines])
     rows = RaggedIds(flat, np.concatenate([[0], np.cumsum([len(line) for line in lines])]))
     examples = Examples(rows, rng.integers(0, classes, texts), len(vocabulary), index)
-    model = LinearBag(classes=classes, features=features, minimum_count=1, places=places).double()
+    model = BagOfWords(classes=classes, features=features, minimum_count=1, places=places).double()
     fit_features(model, Corpus(vocabulary, counts, table), examples)
     with torch.no_grad():
         model.weight.copy_(torch.randn(model.weight.shape, generator=generator, dtype=torch.float64))
@@ -189,9 +189,9 @@ def test_options_that_memory_cannot_hold_are_refused_and_single_words_never_are(
     monkeypatch.setattr(linear, "MOST_LISTED", 100)
     monkeypatch.setattr(linear, "MOST_FEATURES", 100)
     options = {"objective": IBP(kappa=1.0), "substitutions": TABLE, "config": QUICK}
-    with pytest.raises(TrainingError, match=r"in a LinearBag; let it read single words \(features = \[\]\)"):
-        train(LinearBag(), reviews(), **options)
-    assert train(LinearBag(features=()), reviews(), **options).dev["certified"] > 0.5
+    with pytest.raises(TrainingError, match=r"in a BagOfWords; let it read single words \(features = \[\]\)"):
+        train(BagOfWords(), reviews(), **options)
+    assert train(BagOfWords(features=()), reviews(), **options).dev["certified"] > 0.5
 
 
 FAMILY_CHOICES = [("before", "after", "pair", "triple"), FAMILIES, ("skip",), ("around",), ("after", "triple")]
@@ -251,11 +251,11 @@ def test_features_are_counted_as_if_every_option_was_listed(features, monkeypatc
 @pytest.mark.parametrize("limit", ["MOST_LISTED", "MOST_LISTED_AT_ONCE"])
 def test_options_that_are_not_listed_train_to_the_same_weights(limit, monkeypatch):
     options = {"objective": IBP(kappa=0.8), "substitutions": TABLE, "config": QUICK}
-    listed = train(LinearBag(resolution=50.0, minimum_count=1, places=True), reviews(), **options)
+    listed = train(BagOfWords(resolution=50.0, minimum_count=1, places=True), reviews(), **options)
     monkeypatch.setattr(linear, limit, 0)
     made = []
     monkeypatch.setattr(linear, "options_of", lambda *asked: made.append(options_of(*asked)) or made[-1])
-    tables = train(LinearBag(resolution=50.0, minimum_count=1, places=True), reviews(), **options)
+    tables = train(BagOfWords(resolution=50.0, minimum_count=1, places=True), reviews(), **options)
     assert [len(each.rows) > 10 for each in made] == [True, True]  # of train and of dev
     assert listed.model.identity == tables.model.identity
     assert listed.log.rows[-1]["dev"] == tables.log.rows[-1]["dev"]
@@ -267,7 +267,7 @@ def test_single_words_take_memory_by_word_and_not_by_position():
     table = SubstitutionTable({word: tuple(other for other in words if other != word) for word in words})
     vocabulary = Vocabulary(tuple(words))
     index = SubstitutionIndex.build(table, vocabulary)
-    model = LinearBag(features=())
+    model = BagOfWords(features=())
     codes = torch.ones(len(vocabulary), dtype=torch.int64)
     model.adopt(codes=codes, keys=torch.zeros(0, dtype=torch.int64))
     rows = RaggedIds(np.random.default_rng(0).integers(2, 102, 10_000), np.array([0, 4000, 10_000]))
@@ -279,22 +279,22 @@ def test_single_words_take_memory_by_word_and_not_by_position():
 
 @pytest.mark.parametrize(("given", "told"), [(["much"], "a list of numbers for ties"), ([0.0], "ties above 0")])
 def test_ties_are_numbers_above_zero(given, told):
-    assert with_options(LinearBagConfig(), {"ties": [10, 30.5]}, "model").ties == (10, 30.5)
-    assert with_options(LinearBagConfig(ties=()), {"ties": [3.0]}, "model").ties == (3.0,)
+    assert with_options(BagOfWordsConfig(), {"ties": [10, 30.5]}, "model").ties == (10, 30.5)
+    assert with_options(BagOfWordsConfig(ties=()), {"ties": [3.0]}, "model").ties == (3.0,)
     for wrong in (30.0, ("a",), (math.inf,)):
         with pytest.raises(SgbtError, match="ties above 0"):
-            LinearBag(ties=wrong)
+            BagOfWords(ties=wrong)
     with pytest.raises(SgbtError, match=told):
-        with_options(LinearBagConfig(), {"ties": given}, "model")
+        with_options(BagOfWordsConfig(), {"ties": given}, "model")
 
 
 def test_small_tables_are_tied_too():
     """At the usual resolutions every word of this table is alone; then those of resolution 1 are taken."""
     words = Vocabulary.build(dict.fromkeys([*TABLE.entries, "great", "of", "movie"], 1), minimum_count=0)
-    assert (community_levels(words, TABLE, {}, resolutions=LinearBagConfig().ties) == np.arange(len(words))).all()
+    assert (community_levels(words, TABLE, {}, resolutions=BagOfWordsConfig().ties) == np.arange(len(words))).all()
     data = reviews()
-    tied = train(LinearBag(), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK).model.model.weight
-    free = train(LinearBag(ties=()), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
+    tied = train(BagOfWords(), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK).model.model.weight
+    free = train(BagOfWords(ties=()), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
     assert tied.shape == free.model.model.weight.shape
     assert not torch.allclose(tied, free.model.model.weight)
 
@@ -304,7 +304,7 @@ def test_without_features_nothing_is_ambiguous_and_ties_are_all_that_differs():
     data = reviews(texts=200)
     weights = []
     for ties in ((), (1.0, 30.0)):
-        model = LinearBag(features=(), ties=ties)
+        model = BagOfWords(features=(), ties=ties)
         run = train(model, data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
         assert set(run.model.model.codes.tolist()) == {0, 1}
         assert len(run.model.model.weight) == len(run.model.vocabulary)
@@ -348,7 +348,7 @@ def test_ties_are_communities_at_every_level():
 def test_a_run_learns_and_certifies(classes, features):
     data = reviews(classes=classes)
     run = train(
-        LinearBag(classes=classes, features=features, minimum_count=1),
+        BagOfWords(classes=classes, features=features, minimum_count=1),
         data,
         objective=IBP(kappa=1.0),
         substitutions=TABLE,
@@ -366,7 +366,7 @@ def test_worst_case_training_certifies_more_than_standard_training():
     data = reviews(texts=200)
     certified = {}
     for objective in (Standard(), Certified(kappa=1.0)):
-        run = train(LinearBag(), data, objective=objective, substitutions=TABLE, config=QUICK)
+        run = train(BagOfWords(), data, objective=objective, substitutions=TABLE, config=QUICK)
         index = SubstitutionIndex.build(TABLE, run.model.vocabulary)
         batch = index.for_words([text.split() for text in data.test.texts])
         labels = torch.from_numpy(data.test.labels)
@@ -378,7 +378,7 @@ def test_worst_case_training_certifies_more_than_standard_training():
 
 
 def test_without_substitutions_words_have_codes_of_their_own():
-    run = train(LinearBag(minimum_count=1), reviews(), config=QUICK)
+    run = train(BagOfWords(minimum_count=1), reviews(), config=QUICK)
     assert run.dev["accuracy"] > 0.9
     assert run.model.model.codes.tolist() == list(range(len(run.model.vocabulary)))
 
@@ -386,15 +386,15 @@ def test_without_substitutions_words_have_codes_of_their_own():
 def test_the_same_seed_gives_the_same_weights_and_a_folder_gives_them_back(tmp_path):
     data = reviews()
     options = {"objective": Certified(kappa=0.7), "substitutions": TABLE, "config": QUICK}
-    one = train(LinearBag(dropout=0.3), data, seed=3, out=tmp_path / "run", **options)
-    two = train(LinearBag(dropout=0.3), data, seed=3, **options)
-    other = train(LinearBag(dropout=0.3), data, seed=4, **options)
+    one = train(BagOfWords(dropout=0.3), data, seed=3, out=tmp_path / "run", **options)
+    two = train(BagOfWords(dropout=0.3), data, seed=3, **options)
+    other = train(BagOfWords(dropout=0.3), data, seed=4, **options)
     assert torch.equal(one.model.model.weight, two.model.model.weight)
     assert not torch.equal(one.model.model.weight, other.model.model.weight)
     loaded = load_classifier(tmp_path / "run")
     assert torch.equal(loaded.model.weight, one.model.model.weight)
     assert loaded.table == TABLE
-    again = train(LinearBag(dropout=0.3), data, seed=3, out=tmp_path / "run", **options)  # finished: nothing to do
+    again = train(BagOfWords(dropout=0.3), data, seed=3, out=tmp_path / "run", **options)  # finished: nothing to do
     assert torch.equal(again.model.model.weight, one.model.model.weight)
 
 
@@ -455,7 +455,7 @@ def test_substitutes_are_counted_as_features():
     index = SubstitutionIndex.build(table, vocabulary)
     rows = index.rows_of(["good", "film"] * 3)
     examples = Examples(RaggedIds(rows, np.array([0, 2, 4, 6])), np.zeros(3, np.int64), len(vocabulary), index)
-    model = LinearBag(features=("after",), minimum_count=3)
+    model = BagOfWords(features=("after",), minimum_count=3)
     fit_features(model, Corpus(vocabulary, {}, table), examples)
     codes = torch.from_numpy(community_codes(vocabulary, table, {}))
     assert torch.equal(model.codes, codes)

@@ -1,4 +1,4 @@
-"""LinearBag, asked about many variants of several texts.
+"""BagOfWords, asked about many variants of several texts.
 
 What a position adds to the logits depends on its word and on the codes of the two words beside it, so each such triple
 is scored once (`WindowPool`), and a swap changes what three positions add.
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood, fast_network
 from sgbt.attacks.window_pool import WindowPool
-from sgbt.models import LinearBag
+from sgbt.models import BagOfWords
 from sgbt.models.bag_features import LARGEST
 from sgbt.threats.vocabulary import PADDING
 
@@ -25,7 +25,7 @@ Array = NDArray[Any]
 class FastBag:
     """The scores of triples met so far, and sums of them in float64, so that a swap leaves no rounding behind."""
 
-    def __init__(self, model: LinearBag) -> None:
+    def __init__(self, model: BagOfWords) -> None:
         self._model = model
         self._codes = model.codes.numpy()
         self._bias = model.bias.detach().double().numpy()
@@ -91,4 +91,4 @@ def _keys(words: Array, codes: Array) -> Array:
     return found
 
 
-fast_network.register(LinearBag, FastBag)
+fast_network.register(BagOfWords, FastBag)

@@ -22,7 +22,7 @@ from sgbt.attacks.engine import (
 )
 from sgbt.attacks.space import SearchSpace, State
 from sgbt.core.errors import AttackError
-from sgbt.models import AnyModel, Bag, BiLSTM, LinearBag, TextClassifier, TextCNN, TwoChannel
+from sgbt.models import AnyModel, Bag, BagOfWords, BiLSTM, TextClassifier, TextCNN, TwoChannel
 from sgbt.threats.vocabulary import UNKNOWN
 
 Array = NDArray[Any]
@@ -105,8 +105,8 @@ class ClassifierEngine:
         """First-order change of the label's lead when each choice is put in its place: [positions, choices].
 
         The lead is the label's logit less the greatest other one; the change is its gradient times the difference of
-        the word vectors, so all swaps are judged by one pass back through the model. What a LinearBag beside a network
-        adds is exact; of a GramBag there is no gradient, and only what it says of the text counts.
+        the word vectors, so all swaps are judged by one pass back through the model. What a BagOfWords beside a network
+        adds is exact; of a BagOfNgrams there is no gradient, and only what it says of the text counts.
         """
         parts, beside = _vector_parts(self._model), _bags(self._model)
         ids = torch.from_numpy(self._ids[self._positions, state]).unsqueeze(0)
@@ -134,12 +134,12 @@ class ClassifierEngine:
                 here = (gradient[0] * own[0]).sum(dim=1, keepdim=True)
                 change += along.gather(1, torch.from_numpy(places)).sub(here).double().numpy()
         for bag in beside:
-            if isinstance(bag, LinearBag):
+            if isinstance(bag, BagOfWords):
                 moved = self._moved(bag, state)
                 change += moved[..., label] - moved[..., rival]
         return change
 
-    def _moved(self, bag: LinearBag, state: State) -> Array:
+    def _moved(self, bag: BagOfWords, state: State) -> Array:
         """How each choice in its place changes the logits of a bag: [positions, choices, classes]."""
         states, width = state[None], self._ids.shape[1]
         positions = np.repeat(self._positions, width)

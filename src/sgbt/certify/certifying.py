@@ -26,7 +26,7 @@ from sgbt.certify.verifier import verifiers
 from sgbt.core.rows import RowFile
 from sgbt.data import Batch, Split
 from sgbt.data.batches import pad
-from sgbt.models import GramBag, LinearBag, TextClassifier, TwoChannel
+from sgbt.models import BagOfNgrams, BagOfWords, TextClassifier, TwoChannel
 from sgbt.threats import SubstitutionTable
 
 RECHECKED = 20
@@ -208,7 +208,7 @@ def words_at_once(model: Any) -> int:
 
 
 @words_at_once.register
-def _of_bag(model: LinearBag | GramBag) -> int:
+def _of_bag(model: BagOfWords | BagOfNgrams) -> int:
     return 1 << 14
 
 

@@ -198,7 +198,7 @@ def lstm_step(gates: Array, cell: Array) -> Array:
     return np.stack([after, passed(output, np.tanh(after))])
 
 
-def linear_bag(plan: dict[str, Any], w: Weights, ids: Sets, label: int, budget: int | None, _: str) -> list[Array]:
+def bag_of_words(plan: dict[str, Any], w: Weights, ids: Sets, label: int, budget: int | None, _: str) -> list[Array]:
     """A sum over words, each with a factor. A feature reads a word and the codes of its two neighbours: exact."""
     codes, margins, bias = w["codes"], _against_rivals(w["weight"].T, label).T, _against_rivals(w["bias"], label)
     near = [np.searchsorted(EDGES, far, side="right") for far in (range(len(ids)), range(len(ids))[::-1])]
@@ -219,7 +219,7 @@ def linear_bag(plan: dict[str, Any], w: Weights, ids: Sets, label: int, budget: 
     return [bias + least_along([*ids, [0]], 3, score, len(bias), budget)]
 
 
-def gram_bag(plan: dict[str, Any], w: Weights, ids: Sets, label: int, budget: int | None, _: str) -> list[Array]:
+def bag_of_ngrams(plan: dict[str, Any], w: Weights, ids: Sets, label: int, budget: int | None, _: str) -> list[Array]:
     """A run of codes counts once, wherever it stands. Of a run that is not there whatever is replaced, m places of the
     text can hold it: with d its margin, each counts d / m where d > 0 and d where d < 0, never more than it adds."""
     maps, longest, late = np.atleast_2d(w["codes"]), plan["options"]["longest"], len(ids) - plan["options"]["ending"]
@@ -271,7 +271,7 @@ class Checker:
             plan = config["model"][name[:-1]] if name else config["model"]
             own = {key[len(name) :]: each for key, each in weights.items() if key.startswith(name)}
             require_sizes(plan, own, words, self.classes)
-            bag = {"linear": linear_bag, "grams": gram_bag}.get(plan["kind"])
+            bag = {"linear": bag_of_words, "grams": bag_of_ngrams}.get(plan["kind"])
             self.parts.append(partial(bag, plan, own) if bag else Network(plan, own).bounds)
 
     def _sets(self, text: str) -> Sets:  # letters in lower case one by one, one kind of apostrophe, the token pattern

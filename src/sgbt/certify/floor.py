@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from sgbt.certify.rounding import largest_margin
-from sgbt.models import BiLSTM, GramBag, LinearBag, TextCNN, TwoChannel
+from sgbt.models import BagOfNgrams, BagOfWords, BiLSTM, TextCNN, TwoChannel
 
 
 @singledispatch
@@ -35,13 +35,13 @@ def _of_sum(model: TwoChannel, *, longest: int) -> float:
 
 
 @lowest_margin.register
-def _of_gram_bag(model: GramBag, *, longest: int) -> float:
+def _of_gram_bag(model: BagOfNgrams, *, longest: int) -> float:
     """Every n-gram counts once, so no text has more than all of them."""
     return -_greatest_lead(model, lambda leads: float(leads.sum()))
 
 
 @lowest_margin.register
-def _of_linear_bag(model: LinearBag, *, longest: int) -> float:
+def _of_linear_bag(model: BagOfWords, *, longest: int) -> float:
     """A position has one word and one feature of each family, and the factors of n positions, whose squares add up to
     one, add up to at most the square root of n.
     """
@@ -50,7 +50,7 @@ def _of_linear_bag(model: LinearBag, *, longest: int) -> float:
 
 
 @torch.no_grad()
-def _greatest_lead(model: GramBag | LinearBag, reach: Callable[[Tensor], float]) -> float:
+def _greatest_lead(model: BagOfNgrams | BagOfWords, reach: Callable[[Tensor], float]) -> float:
     """The greatest over pairs of classes of what the differences of their weights reach, with their biases."""
     return max(
         reach((model.weight[:, one] - model.weight[:, other]).double().abs())

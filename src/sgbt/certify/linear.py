@@ -13,12 +13,12 @@ from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.verifier import Verifier, verifiers
 from sgbt.certify.word_tables import WordTables
-from sgbt.models import GramBag, LinearBag, worst_case_logits
+from sgbt.models import BagOfNgrams, BagOfWords, worst_case_logits
 from sgbt.models.bag_worst_case import WorstByWord, worst_by_word
 from sgbt.models.gram_worst_case import gram_worst_by_word, gram_worst_levels
 
 COUNTED = (2, 8, 32, 128)
-"""How many replaced words of a GramBag's text are counted for its radius: more where fewer are proven."""
+"""How many replaced words of a BagOfNgrams's text are counted for its radius: more where fewer are proven."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class WorstCaseVerifier:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearBagVerifier(WorstCaseVerifier):
+class BagOfWordsVerifier(WorstCaseVerifier):
     """The worst case word by word, exact within any budget for texts without ambiguous words, and as a whole, exact."""
 
     @cached_property
@@ -68,7 +68,7 @@ class LinearBagVerifier(WorstCaseVerifier):
 
 
 @dataclass(frozen=True, eq=False)
-class GramBagVerifier(WorstCaseVerifier):
+class BagOfNgramsVerifier(WorstCaseVerifier):
     """The worst case word by word, and bounds for every number of words replaced, neighbours or not."""
 
     @cached_property
@@ -106,10 +106,10 @@ class GramBagVerifier(WorstCaseVerifier):
 
 
 @verifiers.register
-def _linear_bag(model: LinearBag, question: Question, tables: WordTables) -> list[Verifier]:
-    return [LinearBagVerifier(model, question)]
+def _linear_bag(model: BagOfWords, question: Question, tables: WordTables) -> list[Verifier]:
+    return [BagOfWordsVerifier(model, question)]
 
 
 @verifiers.register
-def _gram_bag(model: GramBag, question: Question, tables: WordTables) -> list[Verifier]:
-    return [GramBagVerifier(model, question)]
+def _gram_bag(model: BagOfNgrams, question: Question, tables: WordTables) -> list[Verifier]:
+    return [BagOfNgramsVerifier(model, question)]

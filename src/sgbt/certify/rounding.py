@@ -23,7 +23,7 @@ from torch import Tensor
 from sgbt.certify.lstm_rounding import gamma
 from sgbt.certify.tiers import in_float64, require_finite
 from sgbt.core.errors import CertificateError
-from sgbt.models import BiLSTM, GramBag, LinearBag, TextClassifier, TextCNN, TwoChannel
+from sgbt.models import BagOfNgrams, BagOfWords, BiLSTM, TextClassifier, TextCNN, TwoChannel
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.blueprint import parts_of
 from sgbt.models.deciding import decides_in_float64
@@ -82,7 +82,7 @@ def _of_sum(model: TwoChannel, *, longest: int) -> float:
 
 @float64_allowance.register
 @torch.no_grad()
-def _of_bag(model: LinearBag | GramBag, *, longest: int) -> float:
+def _of_bag(model: BagOfWords | BagOfNgrams, *, longest: int) -> float:
     features = _most_features(model, longest) + 128
     return TIMES_IN_BOUNDS * gamma(features, DOUBLE) * largest_logit(model, longest=longest)
 
@@ -150,21 +150,21 @@ def largest_margin(model: TextCNN | BiLSTM) -> float:
     return float(((spread * features).sum(dim=-1) + (bias.unsqueeze(0) - bias.unsqueeze(1)).abs()).amax())
 
 
-def largest_logit(model: TextCNN | BiLSTM | LinearBag | GramBag, *, longest: int) -> float:
+def largest_logit(model: TextCNN | BiLSTM | BagOfWords | BagOfNgrams, *, longest: int) -> float:
     """An upper bound of every logit's magnitude, and of the magnitudes of the terms that it is a sum of."""
     if isinstance(model, TextCNN | BiLSTM):
         weight, features = model.head.weight.abs(), _feature_magnitudes(model)
         return float(((weight * features).sum(dim=1) + model.head.bias.abs()).amax())
     heaviest = float(model.weight.abs().amax()) if model.weight.numel() else 0.0
     count: float = _most_features(model, longest)
-    if isinstance(model, LinearBag):  # the squares of the factors of n words add up to one, so they to sqrt(n) at most
+    if isinstance(model, BagOfWords):  # the squares of the factors of n words add up to one, so they to sqrt(n) at most
         count = count / math.sqrt(max(longest, 1))
     return count * heaviest + float(model.bias.abs().amax())
 
 
-def _most_features(model: LinearBag | GramBag, longest: int) -> int:
+def _most_features(model: BagOfWords | BagOfNgrams, longest: int) -> int:
     """How many weights a text of so many words can have."""
-    if isinstance(model, LinearBag):
+    if isinstance(model, BagOfWords):
         return longest * (1 + len(model.config.features))
     config = model.config
     return longest * config.longest * len(config.resolutions) * (2 if config.ending else 1)

@@ -81,8 +81,8 @@ MODELS: Registry[Any] = Registry(
     {
         "cnn": "sgbt.models.cnn:TextCNN",
         "bilstm": "sgbt.models.bilstm:BiLSTM",
-        "linear": "sgbt.models.linear_bag:LinearBag",
-        "grams": "sgbt.models.gram_bag:GramBag",
+        "linear": "sgbt.models.bag_of_words:BagOfWords",
+        "grams": "sgbt.models.bag_of_ngrams:BagOfNgrams",
     },
 )
 """Kinds of models: classes of torch modules."""

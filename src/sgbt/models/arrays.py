@@ -5,9 +5,9 @@
 | all weights | finite numbers of one precision: float64, float32, float16 or bfloat16 |
 | codes, keys | int64 |
 | embedding.codes | 0 for padding alone; for every other id, the number of a row of embedding.weight |
-| codes of a LinearBag or GramBag | 0 for padding alone; below 2^20, or 2^15 |
+| codes of a BagOfWords or BagOfNgrams | 0 for padding alone; below 2^20, or 2^15 |
 | keys | each once, ascending, and of a feature that the model has |
-| weight of a LinearBag | zeros in the first row, which stands for features without a weight |
+| weight of a BagOfWords | zeros in the first row, which stands for features without a weight |
 | places.start, places.end | from -100 to 100, so that no factor overflows or vanishes |
 
 Names, shapes and the number of words and classes are compared before (`sgbt.models.folder`, `TextClassifier`).
@@ -20,11 +20,11 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch import Tensor
 
-from sgbt.models import bag_features, gram_bag
+from sgbt.models import bag_features, bag_of_ngrams
 from sgbt.models.bag_features import FAMILIES, OF_CODES_ALONE
+from sgbt.models.bag_of_words import BagOfWords
 from sgbt.models.blueprint import AnyModel, Bag, Network
 from sgbt.models.finite import odd_weight
-from sgbt.models.linear_bag import LinearBag
 from sgbt.models.places import LARGEST_EXPONENT
 from sgbt.models.two_channel import TwoChannel
 
@@ -75,14 +75,14 @@ def _of_part(part: Network | Bag, weights: Mapping[str, Tensor], prefix: str) ->
         if part.embedding.codes is not None:
             yield from _codes(f"{prefix}embedding.codes", weights, below=len(part.embedding.weight))
         return
-    linear = isinstance(part, LinearBag)
-    yield from _codes(f"{prefix}codes", weights, below=bag_features.LARGEST if linear else gram_bag.LARGEST)
+    linear = isinstance(part, BagOfWords)
+    yield from _codes(f"{prefix}codes", weights, below=bag_features.LARGEST if linear else bag_of_ngrams.LARGEST)
     keys = weights[f"{prefix}keys"]
     yield from _ascending(f"{prefix}keys", keys)
-    known = _known_to_linear(part, keys) if isinstance(part, LinearBag) else _known_to_grams(part, keys)
+    known = _known_to_linear(part, keys) if isinstance(part, BagOfWords) else _known_to_grams(part, keys)
     if not bool(known.all()):
         yield f"{prefix}keys of features that the model has", f"{int(keys[~known][0])}"
-    if not isinstance(part, LinearBag):
+    if not isinstance(part, BagOfWords):
         return
     if bool((weights[f"{prefix}weight"][:1] != 0).any()):
         yield f"zeros in the first row of {prefix}weight, which is padding", "other numbers"
@@ -109,7 +109,7 @@ def _ascending(name: str, keys: Tensor) -> Iterator[Fault]:
         yield f"{name} in ascending order", f"{int(keys[1:][keys[1:] < keys[:-1]][0])} behind a larger one"
 
 
-def _known_to_linear(model: LinearBag, keys: Tensor) -> Tensor:
+def _known_to_linear(model: BagOfWords, keys: Tensor) -> Tensor:
     """Which keys are of a family that the model counts and, where that reads a word, of a word that it knows."""
     family, word = keys >> 3 * bag_features.BITS, keys >> 2 * bag_features.BITS & bag_features.LARGEST - 1
     known = torch.zeros_like(keys, dtype=torch.bool)
@@ -119,14 +119,14 @@ def _known_to_linear(model: LinearBag, keys: Tensor) -> Tensor:
     return known
 
 
-def _known_to_grams(model: gram_bag.GramBag, keys: Tensor) -> Tensor:
+def _known_to_grams(model: bag_of_ngrams.BagOfNgrams, keys: Tensor) -> Tensor:
     """Which keys are of a map that there is, of 1 to `longest` codes that are not zero, and of an end that counts."""
     length = torch.zeros_like(keys)
-    for place in range(gram_bag.LONGEST):
-        code = keys >> place * gram_bag.BITS & gram_bag.LARGEST - 1
+    for place in range(bag_of_ngrams.LONGEST):
+        code = keys >> place * bag_of_ngrams.BITS & bag_of_ngrams.LARGEST - 1
         length += (code > 0) & (length == place)
-    above = keys >> gram_bag.LONGEST * gram_bag.BITS  # the codes gone: whether it is of the end, and its map
-    whole = keys & (1 << gram_bag.LONGEST * gram_bag.BITS) - 1 < 1 << length * gram_bag.BITS
+    above = keys >> bag_of_ngrams.LONGEST * bag_of_ngrams.BITS  # the codes gone: whether it is of the end, and its map
+    whole = keys & (1 << bag_of_ngrams.LONGEST * bag_of_ngrams.BITS) - 1 < 1 << length * bag_of_ngrams.BITS
     counted = whole & (length <= model.config.longest) & ((above & 1 == 0) | (model.config.ending > 0))
     return counted & (length > 0) & (keys > 0) & (above >> 1 < len(model.config.resolutions))
 

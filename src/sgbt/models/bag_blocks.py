@@ -12,9 +12,9 @@ from torch import Tensor
 
 from sgbt.data import RaggedIds
 from sgbt.models.bag_features import OF_CODES_ALONE
+from sgbt.models.bag_of_words import BagOfWords
 from sgbt.models.bag_options import PositionKinds, PositionOptions, RowSets
 from sgbt.models.bag_tables import Options
-from sgbt.models.linear_bag import LinearBag
 from sgbt.models.margins import Margins
 from sgbt.models.places import ZONES, Places, zone_of
 
@@ -130,7 +130,7 @@ def _sums(values: Tensor, index: Tensor, zone: Tensor, zones: int) -> Tensor:
 
 
 def pieces(
-    model: LinearBag,
+    model: BagOfWords,
     texts: RaggedIds,
     labels: np.ndarray,
     rows: np.ndarray,
@@ -148,7 +148,7 @@ def pieces(
         yield _piece(model, texts, chosen, int(label), sets, options)
 
 
-def options_of(model: LinearBag, texts: RaggedIds, sets: RowSets) -> Options:
+def options_of(model: BagOfWords, texts: RaggedIds, sets: RowSets) -> Options:
     """The options of all positions around ambiguous words in a corpus, as tables."""
     flat, _, first = positions_of(texts, np.arange(len(texts)))
     kinds = PositionKinds.of(flat, first, sets, alone=not model.config.features)
@@ -166,7 +166,7 @@ def positions_of(texts: RaggedIds, rows: np.ndarray) -> tuple[Tensor, Tensor, Te
 
 
 def _piece(
-    model: LinearBag, texts: RaggedIds, rows: np.ndarray, label: int, sets: RowSets, unlisted: Options | None
+    model: BagOfWords, texts: RaggedIds, rows: np.ndarray, label: int, sets: RowSets, unlisted: Options | None
 ) -> Piece:
     flat, text, first = positions_of(texts, rows)
     kinds = PositionKinds.of(flat, first, sets, alone=not model.config.features)
@@ -199,7 +199,7 @@ def _piece(
     )
 
 
-def _zones(model: LinearBag, lengths: np.ndarray, text: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
+def _zones(model: BagOfWords, lengths: np.ndarray, text: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
     """How many words each text has in every zone, and the zone of every position, numbered over all texts."""
     own, zones = torch.zeros_like(text), 1
     if model.places is not None:

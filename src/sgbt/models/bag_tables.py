@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from sgbt.models.bag_features import places_of
+from sgbt.models.bag_of_words import BagOfWords
 from sgbt.models.bag_options import READS, PositionKinds, PositionOptions, Reads, RowSets, keys_of
-from sgbt.models.linear_bag import LinearBag
 
 SCORES_AT_ONCE = 1 << 20
 """Scores of options that are added up together."""
@@ -56,7 +56,7 @@ class Options:
     ranks: Tensor
 
     @staticmethod
-    def of(model: LinearBag, kinds: PositionKinds, sets: RowSets) -> Options:
+    def of(model: BagOfWords, kinds: PositionKinds, sets: RowSets) -> Options:
         """The options of all given kinds, whose names are sorted."""
         tables = [_table(model, None, WORD, kinds, sets)]
         tables += [_table(model, name, READS[name], kinds, sets) for name in model.config.features]
@@ -168,7 +168,7 @@ def in_order(parts: Sequence[Tensor]) -> Tensor:
     return reduce(add, [parts[0], *parts[4:], *parts[1:4]])
 
 
-def _table(model: LinearBag, family: str | None, reads: Reads, kinds: PositionKinds, sets: RowSets) -> Table:
+def _table(model: BagOfWords, family: str | None, reads: Reads, kinds: PositionKinds, sets: RowSets) -> Table:
     read, own = kinds.read_by(reads, sets), sets if reads.word else sets.by_code
     parts, widths = [torch.zeros(0, dtype=torch.int32)], [torch.zeros(0, dtype=torch.int64)]
     for some in read.parts(own):

@@ -1,4 +1,4 @@
-"""The exact worst case of a LinearBag over all substitutions.
+"""The exact worst case of a BagOfWords over all substitutions.
 
 The score of a position depends on its word and on the codes of its two neighbours. Where neither the position nor a
 neighbour is ambiguous (all words allowed there share a code), those codes are fixed, the position is free of all
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sgbt.models.linear_bag import LinearBag, neighbours
+from sgbt.models.bag_of_words import BagOfWords, neighbours
 from sgbt.threats.vocabulary import PADDING
 
 ENTRIES = 1 << 25
 """Numbers in the largest intermediate table; a batch that needs more is done in halves."""
 
 
-def worst_margins(model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
+def worst_margins(model: BagOfWords, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
     """The greatest (logit k - logit of the label) over all substitutions: [texts, classes], zero at the label.
 
     `ids` and `allowed` are [texts, words, choices] with the word itself first; `mask` [texts, words] marks real words.
@@ -60,7 +60,7 @@ class WorstByWord:
     gains: Tensor
 
 
-def worst_by_word(model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> WorstByWord:
+def worst_by_word(model: BagOfWords, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> WorstByWord:
     """The worst case as a sum over words, so that a limit on how many are replaced takes the largest gains only."""
     allowed = allowed & mask.unsqueeze(-1)
     ids = torch.where(allowed, ids, ids[..., :1]).masked_fill(~mask.unsqueeze(-1), PADDING)
@@ -119,7 +119,7 @@ class CodeSets:
         return CodeSets(distinct, counts, torch.empty_like(ranked).scatter(-1, order, ranked), coupled)
 
 
-def _free(model: LinearBag, ids: Tensor, choices: Tensor, sets: CodeSets, labels: Tensor, factors: Tensor) -> Tensor:
+def _free(model: BagOfWords, ids: Tensor, choices: Tensor, sets: CodeSets, labels: Tensor, factors: Tensor) -> Tensor:
     """The sum of the worst scores of the positions that depend on no other, [texts, classes]."""
     texts, length, _ = ids.shape
     before, after = neighbours(sets.codes[..., 0])
@@ -130,7 +130,7 @@ def _free(model: LinearBag, ids: Tensor, choices: Tensor, sets: CodeSets, labels
 
 
 def _runs(
-    model: LinearBag, ids: Tensor, allowed: Tensor, sets: CodeSets, mask: Tensor, labels: Tensor, factors: Tensor
+    model: BagOfWords, ids: Tensor, allowed: Tensor, sets: CodeSets, mask: Tensor, labels: Tensor, factors: Tensor
 ) -> Tensor:
     """The sum of the worst scores of the runs of positions that hang together, [texts, classes].
 
@@ -156,7 +156,7 @@ def _runs(
 
 
 def _coupled_scores(
-    model: LinearBag,
+    model: BagOfWords,
     ids: Tensor,
     allowed: Tensor,
     sets: CodeSets,
@@ -184,7 +184,7 @@ def _coupled_scores(
     return worst.reshape(len(text), width, width, width, -1)
 
 
-def _margins(model: LinearBag, words: Tensor, before: Tensor, after: Tensor, labels: Tensor) -> Tensor:
+def _margins(model: BagOfWords, words: Tensor, before: Tensor, after: Tensor, labels: Tensor) -> Tensor:
     scores = model.score(words, before, after).to(model.weight)
     return scores - scores.gather(1, labels.unsqueeze(1))
 

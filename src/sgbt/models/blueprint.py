@@ -11,17 +11,17 @@ import torch
 from sgbt.core.errors import ModelError
 from sgbt.core.option_kinds import kind_of_option
 from sgbt.core.registry import MODELS
+from sgbt.models.bag_of_ngrams import BagOfNgrams, BagOfNgramsConfig
+from sgbt.models.bag_of_words import BagOfWords, BagOfWordsConfig
 from sgbt.models.bilstm import BiLSTM
 from sgbt.models.cnn import TextCNN
 from sgbt.models.embedding import WordEmbedding
-from sgbt.models.gram_bag import GramBag, GramBagConfig
-from sgbt.models.linear_bag import LinearBag, LinearBagConfig
 from sgbt.models.two_channel import TwoChannel
 
 Network = TextCNN | BiLSTM
 """The networks over word vectors, which every objective can train."""
 
-Bag = LinearBag | GramBag
+Bag = BagOfWords | BagOfNgrams
 """The linear models, which need no word vectors and have a worst case of their own."""
 
 AnyModel = Network | TwoChannel | Bag
@@ -64,7 +64,7 @@ def build(plan: dict[str, Any]) -> AnyModel:
             if not isinstance(words, Network) or not isinstance(codes, Network | Bag):
                 raise TypeError("a channel that cannot be one")
             return TwoChannel(words, codes)
-        if plan["kind"] in (LinearBag.kind, GramBag.kind):
+        if plan["kind"] in (BagOfWords.kind, BagOfNgrams.kind):
             return empty_bag(plan)
         make = MODELS[plan["kind"]]
         options = options_of(make.Options, plan["options"])
@@ -107,12 +107,14 @@ def embedding_of(plan: dict[str, Any], options: Any) -> WordEmbedding:
 
 def empty_bag(plan: dict[str, Any]) -> Bag:
     """A linear model with room for the planned words and keys."""
-    linear = plan["kind"] == LinearBag.kind
+    linear = plan["kind"] == BagOfWords.kind
     options = {name: option for name, option in plan["options"].items() if name not in PAST_OPTIONS}
     model: Bag = (
-        LinearBag(options_of(LinearBagConfig, options)) if linear else GramBag(options_of(GramBagConfig, options))
+        BagOfWords(options_of(BagOfWordsConfig, options))
+        if linear
+        else BagOfNgrams(options_of(BagOfNgramsConfig, options))
     )
-    maps = 1 if isinstance(model, LinearBag) else len(model.config.resolutions)
+    maps = 1 if isinstance(model, BagOfWords) else len(model.config.resolutions)
     words, keys = sizes_of(plan, "words", "keys")
     codes = torch.zeros(*([maps] if maps > 1 else []), words, dtype=torch.int64)
     model.adopt(codes=codes, keys=torch.zeros(keys, dtype=torch.int64))

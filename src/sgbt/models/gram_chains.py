@@ -1,4 +1,4 @@
-"""The worst case of the cells of a GramBag by dynamic programming along the text.
+"""The worst case of the cells of a BagOfNgrams by dynamic programming along the text.
 
 What a word adds, the weights of all runs that end with it, depends on its code and on those of the `longest` - 1 words
 before it. So the codes of the last `longest` - 1 words are the state: of all beginnings of a cell that end in the same
@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from sgbt.models.bag_features import places_of
-from sgbt.models.gram_bag import AT_THE_END, BITS
+from sgbt.models.bag_of_ngrams import AT_THE_END, BITS
 from sgbt.models.gram_cells import GramCells
 from sgbt.models.gram_holders import Holders, credited
 from sgbt.models.gram_prefixes import most_of_unfinished

@@ -138,7 +138,7 @@ def _refusal(rows: RaggedIds, maps: Sequence[RowSets], *, longest: int, ending: 
     return TrainingError(
         wanted=f"at most {MOST_ENTRIES:,} runs of codes that substitution can bring to the texts",
         got=f"about {_least(rows, maps, longest=longest, ending=ending):,.0f} in {len(rows):,} texts",
-        where="a GramBag",
+        where="a BagOfNgrams",
         remedy=f"{f'set {fits[-1]}, ' if fits else ''}lower its resolutions, so that fewer words are ambiguous, or its "
         "longest or ending, or take a smaller table",
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sgbt.core.errors import ModelError
-from sgbt.models.gram_bag import AT_THE_END, BITS, MAP_SHIFT, distinct_runs, last_words
+from sgbt.models.bag_of_ngrams import AT_THE_END, BITS, MAP_SHIFT, distinct_runs, last_words
 from sgbt.models.gram_cells import GramCells
 
 Array = NDArray[Any]
@@ -101,7 +101,7 @@ def check_padding(own: Tensor) -> None:
     """Refuse padding among words, [texts, words], where no bound would hold."""
     real = own > 0
     if bool((real[:, 1:] & ~real[:, :-1]).any()):
-        raise ModelError(wanted="padding behind the words of a text", got="padding among them", where="a GramBag")
+        raise ModelError(wanted="padding behind the words of a text", got="padding among them", where="a BagOfNgrams")
 
 
 class _Cells:

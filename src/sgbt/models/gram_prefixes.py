@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgbt.models.gram_bag import AT_THE_END, BITS
+from sgbt.models.bag_of_ngrams import AT_THE_END, BITS
 
 
 def most_of_unfinished(

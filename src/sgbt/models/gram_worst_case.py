@@ -1,4 +1,4 @@
-"""A bound on the worst case of a GramBag over all substitutions.
+"""A bound on the worst case of a BagOfNgrams over all substitutions.
 
 Runs of codes without an ambiguous word are the same in every allowed text. What the others add is found cell by cell
 (`sgbt.models.gram_cells`), and the worst counts: a cell's options are looked at one by one
@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from sgbt.models.bag_features import places_of
+from sgbt.models.bag_of_ngrams import MAP_SHIFT, BagOfNgrams, distinct_runs, last_words
 from sgbt.models.bag_worst_case import CodeSets, WorstByWord
-from sgbt.models.gram_bag import MAP_SHIFT, GramBag, distinct_runs, last_words
 from sgbt.models.gram_cells import GramCells
 from sgbt.models.gram_chains import GramText, worst_of_cells
 from sgbt.models.gram_holders import credited
@@ -35,7 +35,7 @@ ENTRIES_AT_ONCE = 1 << 22
 """Runs in all options of the texts that are worked on together."""
 
 
-def gram_worst_margins(model: GramBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
+def gram_worst_margins(model: BagOfNgrams, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
     """Upper bounds of (logit k - logit of the label) over all substitutions: [texts, classes], zero at the label.
 
     `ids` and `allowed` are [texts, words, choices] with the word itself first; `mask` [texts, words] marks real words.
@@ -46,7 +46,7 @@ def gram_worst_margins(model: GramBag, ids: Tensor, allowed: Tensor, mask: Tenso
 
 @torch.no_grad()
 def gram_worst_within(
-    model: GramBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, budget: int | None
+    model: BagOfNgrams, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, budget: int | None
 ) -> Tensor:
     """The same bound when at most `budget` words are replaced, [texts, classes]."""
     return gram_worst_levels(model, ids, allowed, mask, labels, budget=budget)[:, -1]
@@ -54,7 +54,7 @@ def gram_worst_within(
 
 @torch.no_grad()
 def gram_worst_levels(
-    model: GramBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, budget: int | None
+    model: BagOfNgrams, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, budget: int | None
 ) -> Tensor:
     """The same bound when at most 0, 1, ... `budget` words are replaced, [texts, 1 + budget, classes].
 
@@ -72,7 +72,7 @@ def gram_worst_levels(
 
 
 @torch.no_grad()
-def gram_worst_by_word(model: GramBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> WorstByWord:
+def gram_worst_by_word(model: BagOfNgrams, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> WorstByWord:
     """The same bound as a sum over words: cells of one word gain by what it becomes, the others are in `fixed`.
 
     Of a text that is left to dynamic programming all is in `fixed`.
@@ -102,7 +102,7 @@ def _on_cpu(ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> tuple
     return torch.where(allowed, ids, ids[..., :1]), allowed, mask, labels
 
 
-def _codes_of(model: GramBag, ids: Tensor, mask: Tensor) -> Tensor:
+def _codes_of(model: BagOfNgrams, ids: Tensor, mask: Tensor) -> Tensor:
     """The codes of all choices by every map, [maps, texts, words, choices]."""
     return model.maps.cpu()[:, ids].masked_fill(~mask.unsqueeze(-1), PADDING)
 
@@ -117,7 +117,7 @@ def _large(sets: list[CodeSets], longest: int) -> tuple[Tensor, float]:
     return torch.from_numpy(large), float(entries[~large].sum())
 
 
-def _text_of(model: GramBag, codes: Tensor, mask: Tensor, labels: Tensor, number: int) -> tuple[GramText, Tensor]:
+def _text_of(model: BagOfNgrams, codes: Tensor, mask: Tensor, labels: Tensor, number: int) -> tuple[GramText, Tensor]:
     """Texts as one map reads them, and what the runs add that no substitution touches, [texts, classes]."""
     sets, own, config = CodeSets.of(codes), codes[..., 0], model.config
     check_padding(own)
@@ -132,7 +132,7 @@ def _text_of(model: GramBag, codes: Tensor, mask: Tensor, labels: Tensor, number
     return given, sums - sums.gather(1, labels.unsqueeze(1))
 
 
-def _by_options(model: GramBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> WorstByWord:
+def _by_options(model: BagOfNgrams, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> WorstByWord:
     """The bound by looking at every option of every cell."""
     classes, device = model.config.classes, model.weight.device
     ids = torch.where(allowed, ids, ids[..., :1])
@@ -168,7 +168,7 @@ def _by_options(model: GramBag, ids: Tensor, allowed: Tensor, mask: Tensor, labe
     return WorstByWord(total.to(device), gains.to(device))
 
 
-def _options(model: GramBag, codes: Tensor) -> GramOptions:
+def _options(model: BagOfNgrams, codes: Tensor) -> GramOptions:
     """What the codes of all choices, [texts, words, choices], can make of the texts."""
     sets, config = CodeSets.of(codes), model.config
     return GramOptions.of(sets.codes, sets.counts, codes[..., 0], longest=config.longest, ending=config.ending)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from sgbt.models.bag_of_ngrams import BagOfNgrams
+from sgbt.models.bag_of_words import BagOfWords
 from sgbt.models.bilstm import BiLSTM
 from sgbt.models.cnn import TextCNN
-from sgbt.models.gram_bag import GramBag
-from sgbt.models.linear_bag import LinearBag
 
 
 class TwoChannel(nn.Module):
@@ -15,19 +15,19 @@ class TwoChannel(nn.Module):
 
     What reads only codes is the same for every substitution within communities, however deep it is, so it adds accuracy
     and costs a certificate nothing but for words whose substitutes have several codes, which are bounded as sets. A
-    `LinearBag` of single words as the second channel says exactly what words weigh, and leaves to the network what
+    `BagOfWords` of single words as the second channel says exactly what words weigh, and leaves to the network what
     words say together. Bounds of both add up.
     """
 
     kind = "two-channel"
 
-    def __init__(self, words: TextCNN | BiLSTM, codes: TextCNN | BiLSTM | GramBag | LinearBag) -> None:
+    def __init__(self, words: TextCNN | BiLSTM, codes: TextCNN | BiLSTM | BagOfNgrams | BagOfWords) -> None:
         super().__init__()
         self.words = words
         self.codes = codes
 
     @property
-    def parts(self) -> tuple[TextCNN | BiLSTM, TextCNN | BiLSTM | GramBag | LinearBag]:
+    def parts(self) -> tuple[TextCNN | BiLSTM, TextCNN | BiLSTM | BagOfNgrams | BagOfWords]:
         """The channels whose logits are added."""
         return self.words, self.codes
 

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from sgbt.bounds.ibp import Pair, extremes_over_choices, through_lstm, through_windows, worst_logits
 from sgbt.core.errors import ModelError
 from sgbt.models.activations import ACTIVATIONS
+from sgbt.models.bag_of_ngrams import BagOfNgrams
+from sgbt.models.bag_of_words import BagOfWords
 from sgbt.models.bag_worst_case import worst_margins
 from sgbt.models.bilstm import BiLSTM, reversed_within
 from sgbt.models.cnn import TextCNN
-from sgbt.models.gram_bag import GramBag
 from sgbt.models.gram_worst_case import gram_worst_margins
-from sgbt.models.linear_bag import LinearBag
 from sgbt.models.two_channel import TwoChannel
 from sgbt.threats.vocabulary import PADDING
 
@@ -65,7 +65,7 @@ def worst_case_logits(
 ) -> Tensor:
     """Upper bounds of (logit k - logit of the label) over all substitutions: [texts, classes], zero at the label.
 
-    Of a `LinearBag` they are exact. For linear models, `epsilon` below one draws them towards the text's own margins.
+    Of a `BagOfWords` they are exact. For linear models, `epsilon` below one draws them towards the text's own margins.
     A new kind of model registers its own here; with it, it can be trained on the worst case and certified.
     """
     raise ModelError(
@@ -95,20 +95,20 @@ def _of_sum(
 
 @worst_case_logits.register
 def _of_linear_bag(
-    model: LinearBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
+    model: BagOfWords, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
 ) -> Tensor:
     return _drawn(model, worst_margins(model, ids, allowed, mask, labels), ids, mask, labels, epsilon)
 
 
 @worst_case_logits.register
 def _of_gram_bag(
-    model: GramBag, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
+    model: BagOfNgrams, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
 ) -> Tensor:
     return _drawn(model, gram_worst_margins(model, ids, allowed, mask, labels), ids, mask, labels, epsilon)
 
 
 def _drawn(
-    model: LinearBag | GramBag, worst: Tensor, ids: Tensor, mask: Tensor, labels: Tensor, epsilon: float
+    model: BagOfWords | BagOfNgrams, worst: Tensor, ids: Tensor, mask: Tensor, labels: Tensor, epsilon: float
 ) -> Tensor:
     """Worst margins drawn towards those of the texts themselves."""
     if epsilon == 1.0:

@@ -11,13 +11,13 @@ from torch import nn
 
 from sgbt.core.errors import TrainingError
 from sgbt.data import Split, Tokenizer
-from sgbt.models import Bag, BiLSTM, GramBag, LinearBag, TextCNN
+from sgbt.models import Bag, BagOfNgrams, BagOfWords, BiLSTM, TextCNN
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.training.config import TrainingConfig
 from sgbt.training.linear import bag_vocabulary
 from sgbt.training.steps import Examples
 
-M = TypeVar("M", bound=TextCNN | BiLSTM | LinearBag | GramBag)
+M = TypeVar("M", bound=TextCNN | BiLSTM | BagOfWords | BagOfNgrams)
 
 
 def adopt_vocabulary(

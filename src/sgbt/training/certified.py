@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sgbt.core.errors import TrainingError
-from sgbt.models import GramBagConfig, LinearBagConfig, Network
+from sgbt.models import BagOfNgramsConfig, BagOfWordsConfig, Network
 from sgbt.training.closeness import KINDS, closeness
 from sgbt.training.ibp import IBP
 from sgbt.training.initialisers import average_in_clusters, start_in_clusters
@@ -47,13 +47,13 @@ class Certified(IBP):
     closeness: str = "interval"
     """How compactness is measured."""
     code_channel: bool = False
-    """Recipe: a `GramBag` is added to the network; words start as cluster means."""
+    """Recipe: a `BagOfNgrams` is added to the network; words start as cluster means."""
     channel_ending: int = 0
-    """The option `ending` of that GramBag."""
+    """The option `ending` of that BagOfNgrams."""
     channel_resolutions: tuple[float, ...] = ()
     """Its option `more_resolutions`."""
     bag_channel: bool = False
-    """Recipe: a `LinearBag` of single words with positional weights is added to the network."""
+    """Recipe: a `BagOfWords` of single words with positional weights is added to the network."""
     apart: bool = False
     """Whether the two are trained independently (late fusion) rather than the network on the residual."""
     weighed: bool = False
@@ -64,7 +64,7 @@ class Certified(IBP):
     """Parameter sharing: resolutions of the clusters whose words are tied; the whole table is then read, and every word
     starts as the mean of its cluster."""
     from_bag: bool = False
-    """Recipe: the network starts as a LinearBag that is fitted first."""
+    """Recipe: the network starts as a BagOfWords that is fitted first."""
     normalisation: str = "initial"
     domain: str = "proven"
     word_dropout: float = 0.0
@@ -108,9 +108,9 @@ class Certified(IBP):
             return Recipe()
         if self.from_bag:
             return WarmStart()
-        part: GramBagConfig | LinearBagConfig = LinearBagConfig(features=(), places=True)
+        part: BagOfNgramsConfig | BagOfWordsConfig = BagOfWordsConfig(features=(), places=True)
         if self.code_channel:
-            part = GramBagConfig(ending=self.channel_ending, more_resolutions=self.channel_resolutions)
+            part = BagOfNgramsConfig(ending=self.channel_ending, more_resolutions=self.channel_resolutions)
         return LateFusion(part, weighted=self.weighed) if self.apart else Residual(part)
 
     @property

@@ -32,7 +32,7 @@ class TrainingConfig:
     """Epochs without a better dev score before training stops; the best epoch's weights are kept."""
     fall: float = 0.0
     """The learning rate falls to zero as (1 - t)^fall, t from 0 to 1 over all epochs; 0: it stays as it is, but for a
-    LinearBag, whose rate falls by the square then. A GramBag has no rate."""
+    BagOfWords, whose rate falls by the square then. A BagOfNgrams has no rate."""
     clip: float = 5.0
     rare: int = 10
     """A word without a vector enters the vocabulary when train has it this often; a rarer one is read as unknown. A

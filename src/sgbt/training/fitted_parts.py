@@ -16,7 +16,7 @@ import torch
 from sgbt.core.files import atomic_write, make_folder
 from sgbt.data import RaggedIds, batches
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models import Bag, LinearBag, worst_case_logits
+from sgbt.models import Bag, BagOfWords, worst_case_logits
 from sgbt.models.margins import Margins
 from sgbt.threats import UNKNOWN, Vocabulary
 from sgbt.training.beginning import copied
@@ -64,7 +64,7 @@ def fitted(
         settings=settings,
         listener=listener,
     ).run()
-    if isinstance(model, LinearBag):
+    if isinstance(model, BagOfWords):
         model.source = None  # vectors are for training alone
     return model
 
@@ -169,8 +169,8 @@ def initial_bag(
     vectors: EmbeddingTable | None,
     folder: Path | None,
     listener: Listener,
-) -> LinearBag:
-    """A fitted LinearBag of single words, which learns from `vectors` as well where there are any.
+) -> BagOfWords:
+    """A fitted BagOfWords of single words, which learns from `vectors` as well where there are any.
 
     With a folder it is kept there until the run is finished (`discard_initial_bag`).
     """
@@ -178,9 +178,9 @@ def initial_bag(
     if kept:
         make_folder(kept)
     settings = settings_of_part(examples, corpus, PRESETS["linear"], classes, kappa)
-    empty = LinearBag(classes=classes, features=(), vectors=vectors)
+    empty = BagOfWords(classes=classes, features=(), vectors=vectors)
     bag = fitted(empty, examples, corpus, kappa=kappa, listener=listener, folder=kept, settings=settings)
-    assert isinstance(bag, LinearBag)
+    assert isinstance(bag, BagOfWords)
     return bag
 
 

@@ -1,4 +1,4 @@
-"""Training a GramBag: L-BFGS on all texts at once, the loss on a bound of the worst case over all substitutions.
+"""Training a BagOfNgrams: L-BFGS on all texts at once, the loss on a bound of the worst case over all substitutions.
 
 A weight is w = r v. r is the log-count ratio of an n-gram of codes (naive Bayes): how much more often texts of a class
 have it than others; v is optimised with an l2 penalty (Wang and Manning 2012, "Baselines and bigrams"). N-grams that
@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.data import RaggedIds
-from sgbt.models import GramBag
+from sgbt.models import BagOfNgrams
 from sgbt.models.bag_options import RowSets
 from sgbt.models.gram_margins import Gathered, LabelGrams, by_label, check_room, frequent_grams, gather
 from sgbt.models.margins import Margins
@@ -47,7 +47,7 @@ class GramTrainer(Trainer):
     def run(self) -> RunLog:
         """Train to the end; the model has its features and the best weights afterwards."""
         model = self.model
-        assert isinstance(model, GramBag)
+        assert isinstance(model, BagOfNgrams)
         self.kappa = self.objective.kappa if isinstance(self.objective, IBP) else 0.0
         for part in (self.train, self.dev):
             rows, maps = self._read(part)
@@ -66,21 +66,21 @@ class GramTrainer(Trainer):
         return log
 
     def _gathered(self, examples: Examples, title: str) -> list[Gathered]:
-        assert isinstance(self.model, GramBag)
+        assert isinstance(self.model, BagOfNgrams)
         rows, maps = self._read(examples)
         progress = partial(preparing, self.listener, title)
         return gather(rows, maps, longest=self.model.config.longest, ending=self.model.config.ending, progress=progress)
 
     def _read(self, examples: Examples) -> tuple[RaggedIds, list[RowSets]]:
         """The words of texts as rows, and the codes that every row can have by each map."""
-        assert isinstance(self.model, GramBag)
+        assert isinstance(self.model, BagOfNgrams)
         rows, index = examples.rows, examples.substitutions if self.kappa else None
         if index is None:  # a row that only the table knows is then just an unknown word
             rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
         return rows, [RowSets.of(codes, index) for codes in self.model.maps]
 
     def _descend(
-        self, model: GramBag, ratios: Tensor, train: list[LabelGrams], dev: list[LabelGrams], log: RunLog
+        self, model: BagOfNgrams, ratios: Tensor, train: list[LabelGrams], dev: list[LabelGrams], log: RunLog
     ) -> None:
         values = torch.zeros_like(ratios, requires_grad=True)
         bias = torch.zeros(model.config.classes, requires_grad=True)
@@ -129,14 +129,14 @@ class GramTrainer(Trainer):
 
 
 @prepared.register
-def _with_codes(model: GramBag, objective: Objective, corpus: Corpus, train: Examples) -> GramBag:
+def _with_codes(model: BagOfNgrams, objective: Objective, corpus: Corpus, train: Examples) -> BagOfNgrams:
     maps = [torch.from_numpy(corpus.clusters(resolution)) for resolution in model.config.resolutions]
     model.adopt(codes=torch.stack(maps) if len(maps) > 1 else maps[0], keys=model.keys)
     return model
 
 
 @trainer_of.register
-def _gram_trainer(model: GramBag, corpus: Corpus) -> Callable[..., Trainer]:
+def _gram_trainer(model: BagOfNgrams, corpus: Corpus) -> Callable[..., Trainer]:
     return GramTrainer
 
 

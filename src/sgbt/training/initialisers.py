@@ -6,7 +6,7 @@ Started from vectors that know nothing of the task, a network trained on interva
 one weight per word, whose loss is convex. `start_as_linear` starts it as such a model: the weights become coordinates
 of the word vectors, one for each class; one filter (or one unit of each direction of an LSTM) for each class copies its
 coordinate, nearly unchanged because tanh is nearly straight around zero, and the mean over the text and the head add it
-up. All other weights of the head start at zero. One difference is the length of a text: a LinearBag divides by its
+up. All other weights of the head start at zero. One difference is the length of a text: a BagOfWords divides by its
 square root where a mean divides by all of it.
 """
 
@@ -22,12 +22,12 @@ from torch import Tensor
 
 from sgbt.core.errors import TrainingError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models import BiLSTM, GramBagConfig, LinearBag, Network, TextCNN
+from sgbt.models import BagOfNgramsConfig, BagOfWords, BiLSTM, Network, TextCNN
 from sgbt.threats import Vocabulary
 from sgbt.threats.codes import code_matrix, community_levels
 from sgbt.training.objective import Corpus
 
-RESOLUTION = GramBagConfig().resolution
+RESOLUTION = BagOfNgramsConfig().resolution
 """Of the clusters whose means words start as; coarser than those whose words are tied."""
 LENGTH = 3.0
 """The root mean square length of vectors that `start_in_clusters` reads from a table."""
@@ -83,7 +83,7 @@ def cluster_vectors(
 
 
 def check_starts_as_linear(model: Network) -> None:
-    """Refuse a network that cannot begin as a LinearBag."""
+    """Refuse a network that cannot begin as a BagOfWords."""
     config = model.config
     units = model.config.hidden if isinstance(model, BiLSTM) else model.config.filters
     odd = {
@@ -101,8 +101,8 @@ def check_starts_as_linear(model: Network) -> None:
 
 
 @torch.no_grad()
-def start_as_linear(model: Network, bag: LinearBag, *, words: float) -> None:
-    """Let the network start as the LinearBag of the same vocabulary; texts have so many `words` on average."""
+def start_as_linear(model: Network, bag: BagOfWords, *, words: float) -> None:
+    """Let the network start as the BagOfWords of the same vocabulary; texts have so many `words` on average."""
     classes = bag.config.classes
     weight = bag.weight[: len(bag.codes)]
     weight = weight - weight.mean(dim=1, keepdim=True)  # what all classes share decides nothing
@@ -117,7 +117,7 @@ def start_as_linear(model: Network, bag: LinearBag, *, words: float) -> None:
 def _copy_coordinates(model: Any, classes: Tensor, scale: float, size: float) -> None:
     """Make the first features the last coordinates of the words, and the head multiply them by `scale / size`."""
     raise TrainingError(
-        wanted="a TextCNN or a BiLSTM to start as a LinearBag", got=type(model).__name__, where="warm start"
+        wanted="a TextCNN or a BiLSTM to start as a BagOfWords", got=type(model).__name__, where="warm start"
     )
 
 

@@ -1,4 +1,4 @@
-"""Training a LinearBag: Adam on large blocks of texts, the loss on the worst case over all substitutions.
+"""Training a BagOfWords: Adam on large blocks of texts, the loss on the worst case over all substitutions.
 
 The worst case is a maximum of linear functions of the weights, so the loss is convex in them; only the order of blocks
 and dropout are random. The learning rate decays to zero as (1 - t)^2: substitutes reach equal weights only while steps
@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from sgbt.core.errors import TrainingError
 from sgbt.data import RaggedIds
-from sgbt.models import AnyModel, LinearBag
+from sgbt.models import AnyModel, BagOfWords
 from sgbt.models.bag_blocks import Piece, margins, options_of, pieces, positions_of
 from sgbt.models.bag_options import READS, PositionKinds, RowSets, frequent_keys
 from sgbt.models.margins import Margins
@@ -60,7 +60,7 @@ def bag_vocabulary(counts: Counter[str], table: SubstitutionTable | None, *, rar
     return Vocabulary.build(kept, minimum_count=0)
 
 
-def fit_features(model: LinearBag, corpus: Corpus, train: Examples) -> None:
+def fit_features(model: BagOfWords, corpus: Corpus, train: Examples) -> None:
     """Give the model its codes, and a weight for every feature that train has often enough."""
     if model.config.features:
         codes = torch.from_numpy(corpus.clusters(model.config.resolution))
@@ -76,7 +76,7 @@ def fit_features(model: LinearBag, corpus: Corpus, train: Examples) -> None:
     model.adopt(codes=codes, keys=keys)
 
 
-def _check_room(model: LinearBag, kinds: PositionKinds, sets: RowSets) -> None:
+def _check_room(model: BagOfWords, kinds: PositionKinds, sets: RowSets) -> None:
     """Refuse texts whose ways to put a word between codes memory cannot hold, neither one by one nor as tables."""
     total, tables = kinds.options(sets), 0
     for reads in (READS[name] for name in model.config.features):
@@ -85,7 +85,7 @@ def _check_room(model: LinearBag, kinds: PositionKinds, sets: RowSets) -> None:
         raise TrainingError(
             wanted=f"at most {MOST_FEATURES:,} features of words beside codes, in all texts together",
             got=f"{tables:,}, of {total:,} ways to put a word between codes",
-            where="a LinearBag",
+            where="a BagOfWords",
             remedy="let it read single words (features = []), lower its resolution, or take a smaller table",
         )
 
@@ -111,7 +111,7 @@ class BagLoss(Loss):
     The model's weight is here what the optimiser moves; `ties` make the weights of features from it.
     """
 
-    def __init__(self, model: LinearBag, objective: Objective, ties: BagTies | None) -> None:
+    def __init__(self, model: BagOfWords, objective: Objective, ties: BagTies | None) -> None:
         super().__init__(model, objective)
         self.ties = ties
         self.right = 0
@@ -186,7 +186,9 @@ class LinearTrainer(Trainer):
             return None
         if bag.source is None:
             raise TrainingError(
-                wanted="word vectors for a LinearBag that learns from them", got="none", remedy="LinearBag(vectors=...)"
+                wanted="word vectors for a BagOfWords that learns from them",
+                got="none",
+                remedy="BagOfWords(vectors=...)",
             )
         middle = levels[len(levels) // 2] if len(levels) else np.arange(levels.shape[1])
         return cluster_vectors(corpus.vocabulary, bag.source, corpus.counts, middle)
@@ -237,18 +239,18 @@ class LinearTrainer(Trainer):
 
 
 @prepared.register
-def _with_features(model: LinearBag, objective: Objective, corpus: Corpus, train: Examples) -> LinearBag:
+def _with_features(model: BagOfWords, objective: Objective, corpus: Corpus, train: Examples) -> BagOfWords:
     fit_features(model, corpus, train)
     return model
 
 
 @trainer_of.register
-def _linear_trainer(model: LinearBag, corpus: Corpus) -> Callable[..., Trainer]:
+def _linear_trainer(model: BagOfWords, corpus: Corpus) -> Callable[..., Trainer]:
     return partial(LinearTrainer, corpus=corpus)
 
 
-def _bag(model: AnyModel) -> LinearBag:
-    assert isinstance(model, LinearBag)
+def _bag(model: AnyModel) -> BagOfWords:
+    assert isinstance(model, BagOfWords)
     return model
 
 

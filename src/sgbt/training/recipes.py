@@ -1,7 +1,7 @@
 """Recipes: how a network and a linear model that is fitted first make up one classifier.
 
 - `Recipe`: the network alone.
-- `WarmStart`: the network starts as a fitted LinearBag (`sgbt.training.initialisers.start_as_linear`).
+- `WarmStart`: the network starts as a fitted BagOfWords (`sgbt.training.initialisers.start_as_linear`).
 - `Residual`: the network is trained on what the linear model leaves: its margins are added to the network's logits.
   A train text's margins come from a model that was fitted without it, or nothing would be left to learn.
 - `LateFusion`: both are trained independently and their logits are added; only the choice of the network's epoch sees
@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models import Bag, GramBag, GramBagConfig, LinearBag, LinearBagConfig, Network, worst_case_logits
+from sgbt.models import Bag, BagOfNgrams, BagOfNgramsConfig, BagOfWords, BagOfWordsConfig, Network, worst_case_logits
 from sgbt.training.dev_scores import SCORED_AT_ONCE
 from sgbt.training.fitted_parts import FittedPart, discard_initial_bag, initial_bag, part_of
 from sgbt.training.initialisers import check_starts_as_linear, start_as_linear
@@ -37,7 +37,7 @@ class Fitted:
     """What a recipe fitted before the network: a part that is added to it, or the model that it starts as."""
 
     part: FittedPart | None = None
-    initial: LinearBag | None = None
+    initial: BagOfWords | None = None
 
     def offset(self, examples: Sequence[Examples]) -> list[Examples]:
         """Train and dev with the margins of the part."""
@@ -89,21 +89,21 @@ class Recipe:
 
 @dataclass(frozen=True)
 class WarmStart(Recipe):
-    """The network starts as a LinearBag of single words."""
+    """The network starts as a BagOfWords of single words."""
 
-    description: ClassVar[str] = "a LinearBag of single words is fitted first; the network starts as it (warm start)"
+    description: ClassVar[str] = "a BagOfWords of single words is fitted first; the network starts as it (warm start)"
 
     def check(self, model: Network) -> None:
-        """Refuse a network that cannot start as a LinearBag."""
+        """Refuse a network that cannot start as a BagOfWords."""
         check_starts_as_linear(model)
 
     def fit(self, model: Network, examples: Sequence[Examples], corpus: Corpus, **options: Any) -> Fitted:
-        """Fit the LinearBag; it learns from the network's vectors too."""
+        """Fit the BagOfWords; it learns from the network's vectors too."""
         classes, vectors = model.config.classes, model.embedding.source
         return Fitted(initial=initial_bag(examples, corpus, classes=classes, vectors=vectors, **options))
 
     def finish(self, folder: Path) -> None:
-        """Remove the fitted LinearBag."""
+        """Remove the fitted BagOfWords."""
         discard_initial_bag(folder)
 
 
@@ -114,7 +114,7 @@ class Residual(Recipe):
     description: ClassVar[str] = "a linear model is fitted first; the network is trained on its residual"
     independent: ClassVar[bool] = False
 
-    part: LinearBagConfig | GramBagConfig
+    part: BagOfWordsConfig | BagOfNgramsConfig
 
     def fit(self, model: Network, examples: Sequence[Examples], corpus: Corpus, **options: Any) -> Fitted:
         """Fit the linear model, or take what an interrupted run kept of it."""
@@ -123,9 +123,9 @@ class Residual(Recipe):
 
     def empty(self, classes: int, vectors: EmbeddingTable | None) -> Bag:
         """The linear model, not yet fitted; vectors are those of the network, where it has any."""
-        if isinstance(self.part, GramBagConfig):
-            return GramBag(self.part, classes=classes)
-        return LinearBag(self.part, classes=classes, vectors=vectors)
+        if isinstance(self.part, BagOfNgramsConfig):
+            return BagOfNgrams(self.part, classes=classes)
+        return BagOfWords(self.part, classes=classes, vectors=vectors)
 
 
 @dataclass(frozen=True)

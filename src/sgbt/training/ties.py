@@ -8,7 +8,7 @@ under an l2 penalty: that penalty is the prior that all values have variance 1, 
 number of levels that put their words together, over 1 + levels.
 
 `tied` shares the vectors of a network: value = start + shared parts, so weight decay draws a word towards its start and
-its substitutes. `BagTies` shares the weights of a LinearBag. Trained models have plain parameters.
+its substitutes. `BagTies` shares the weights of a BagOfWords. Trained models have plain parameters.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from sgbt.core.errors import TrainingError
-from sgbt.models import LinearBag, Network
+from sgbt.models import BagOfWords, Network
 from sgbt.models.bag_features import with_word, word_of
 from sgbt.threats.codes import community_levels
 from sgbt.training.objective import Corpus
@@ -190,7 +190,7 @@ class BagTies:
         return self.ties.parts + (0 if self.vectors is None else self.vectors.shape[1])
 
     @staticmethod
-    def of(model: LinearBag, communities: Tensor, vectors: Tensor | None = None) -> BagTies:
+    def of(model: BagOfWords, communities: Tensor, vectors: Tensor | None = None) -> BagTies:
         """From the community of every word at each level, [levels, words], and what vectors say of words.
 
         Two features share a part when their words share a community and all else is equal. Features of codes alone

@@ -1,4 +1,4 @@
-"""LinearBag: one free weight per word, and per word with the codes around it; the worst case is exact."""
+"""BagOfWords: one free weight per word, and per word with the codes around it; the worst case is exact."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
-class LinearBagConfig:
-    """What makes one LinearBag differ from another."""
+class BagOfWordsConfig:
+    """What makes one BagOfWords differ from another."""
 
     classes: int = 2
     features: tuple[str, ...] = ("before", "after", "pair", "triple")
@@ -63,7 +63,7 @@ class LinearBagConfig:
         return self.from_vectors
 
 
-class LinearBag(nn.Module):
+class BagOfWords(nn.Module):
     """Logits = bias + sum over positions, and over the features there, of weight[feature] / sqrt(n), n words in all.
 
     With the option `places`, a position has a factor of its own in place of 1 / sqrt(n).
@@ -77,28 +77,28 @@ class LinearBag(nn.Module):
     """
 
     kind = "linear"
-    Options = LinearBagConfig
+    Options = BagOfWordsConfig
     keys: Tensor
     codes: Tensor
 
     def __init__(
-        self, config: LinearBagConfig | None = None, *, vectors: EmbeddingTable | None = None, **options: Any
+        self, config: BagOfWordsConfig | None = None, *, vectors: EmbeddingTable | None = None, **options: Any
     ) -> None:
-        """An untrained model; the fields of `LinearBagConfig` may be given by name. Training gives it its features.
+        """An untrained model; the fields of `BagOfWordsConfig` may be given by name. Training gives it its features.
 
         `vectors` are for training alone, and turn the option `from_vectors` on.
         """
         super().__init__()
         if vectors is not None:
             options["from_vectors"] = True
-        self.config = replace(config or LinearBagConfig(), **options)
+        self.config = replace(config or BagOfWordsConfig(), **options)
         self.source = vectors
         self.places = Places() if self.config.places else None
         self.bias = nn.Parameter(torch.zeros(self.config.classes))
         self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))
 
     @classmethod
-    def untrained(cls, options: LinearBagConfig, vectors: Callable[[], EmbeddingTable]) -> Self:
+    def untrained(cls, options: BagOfWordsConfig, vectors: Callable[[], EmbeddingTable]) -> Self:
         """A model of these options; vectors are read only where the options ask for them."""
         return cls(options, vectors=vectors() if options.reads_vectors else None)
 

@@ -1,4 +1,4 @@
-"""LinearBag: the worst case is the maximum over all substitutions, found here by trying every one of them."""
+"""BagOfWords: the worst case is the maximum over all substitutions, found here by trying every one of them."""
 
 import math
 from itertools import product
@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sgbt.core.errors import ModelError
-from sgbt.models import LinearBag, TextClassifier, bag_worst_case, load_classifier, save_classifier, worst_case_logits
+from sgbt.models import BagOfWords, TextClassifier, bag_worst_case, load_classifier, save_classifier, worst_case_logits
 from sgbt.models.bag_features import FAMILIES, keys_at, places_of
 from sgbt.threats import PADDING, UNKNOWN, SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
 from sgbt.threats.codes import community_codes
@@ -23,7 +23,7 @@ def near_edges(monkeypatch):
 
 def random_model(generator, *, classes=2, features=("before", "after", "pair", "triple"), codes=None, places=False):
     """A model with random weights, about half of whose possible features are listed."""
-    model = LinearBag(classes=classes, features=features, places=places).double()
+    model = BagOfWords(classes=classes, features=features, places=places).double()
     if codes is None:
         codes = torch.randint(1, 6, (WORDS,), generator=generator)
         codes[PADDING] = PADDING
@@ -172,7 +172,7 @@ def test_padding_and_company_change_nothing(places):
 
 
 def test_logits_are_counts_over_the_root_of_the_length():
-    model = LinearBag(features=()).double()
+    model = BagOfWords(features=()).double()
     model.adopt(codes=torch.arange(4), keys=torch.zeros(0, dtype=torch.int64))
     with torch.no_grad():
         model.weight.copy_(torch.tensor([[0, 0], [1, 0], [0, 2], [3, 3]]))
@@ -198,7 +198,7 @@ def test_the_worst_case_word_by_word_adds_up_to_the_worst_case():
 
 
 def test_logits_count_words_by_their_distance_from_both_ends():
-    model = LinearBag(features=(), places=True).double()
+    model = BagOfWords(features=(), places=True).double()
     model.adopt(codes=torch.arange(3), keys=torch.zeros(0, dtype=torch.int64))
     with torch.no_grad():
         model.weight.copy_(torch.tensor([[0, 0], [0, 1], [0, 0]]))
@@ -264,7 +264,7 @@ def test_epsilon_draws_the_margins_towards_the_text_itself():
 
 
 def test_no_texts():
-    model = LinearBag(classes=3)
+    model = BagOfWords(classes=3)
     ids = torch.zeros(0, 4, 2, dtype=torch.int64)
     worst = worst_case_logits(model, ids, ids.bool(), ids[..., 0].bool(), torch.zeros(0, dtype=torch.int64))
     assert worst.shape == (0, 3)
@@ -277,7 +277,7 @@ def test_a_folder_holds_the_features_and_codes(tmp_path, places):
     vocabulary = Vocabulary(tuple("abcdefghij"))
     classifier = TextClassifier(model, vocabulary, ("x", "y", "z"), SubstitutionTable({"a": ("b",)}))
     again = load_classifier(save_classifier(classifier, tmp_path / "run"))
-    assert isinstance(again.model, LinearBag)
+    assert isinstance(again.model, BagOfWords)
     assert again.model.config == model.config
     texts = ["a b c d", "j i unheard a", "c"]
     assert (again.predict(texts).probabilities == classifier.predict(texts).probabilities).all()
@@ -300,9 +300,9 @@ def test_keys_tell_features_apart_and_unlisted_ones_count_nothing():
 )
 def test_options_that_mean_nothing_are_refused(options):
     with pytest.raises(ModelError, match="wanted"):
-        LinearBag(**options)
+        BagOfWords(**options)
 
 
 def test_too_many_words_are_refused():
     with pytest.raises(ModelError, match="fewer than"):
-        LinearBag().adopt(codes=torch.tensor([0, 1, 1 << 20]), keys=torch.zeros(0, dtype=torch.int64))
+        BagOfWords().adopt(codes=torch.tensor([0, 1, 1 << 20]), keys=torch.zeros(0, dtype=torch.int64))

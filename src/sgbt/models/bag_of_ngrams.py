@@ -1,4 +1,4 @@
-"""GramBag: one weight for every run of up to four codes that a text has; how often it has it does not count."""
+"""BagOfNgrams: one weight for every run of up to four codes that a text has; how often it has it does not count."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ MOST_MAPS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class GramBagConfig:
-    """What makes one GramBag differ from another."""
+class BagOfNgramsConfig:
+    """What makes one BagOfNgrams differ from another."""
 
     classes: int = 2
     longest: int = 4
@@ -79,7 +79,7 @@ class GramBagConfig:
         return False
 
 
-class GramBag(nn.Module):
+class BagOfNgrams(nn.Module):
     """Logits = bias + the sum of weight[run] over the different runs of 1 to `longest` codes that a text has.
 
     With the option `ending`, runs among a text's last words add another weight, for standing there: that is where
@@ -92,19 +92,19 @@ class GramBag(nn.Module):
     """
 
     kind = "grams"
-    Options = GramBagConfig
+    Options = BagOfNgramsConfig
     keys: Tensor
     codes: Tensor
 
-    def __init__(self, config: GramBagConfig | None = None, **options: Any) -> None:
-        """An untrained model; the fields of `GramBagConfig` may be given by name. Training gives it its features."""
+    def __init__(self, config: BagOfNgramsConfig | None = None, **options: Any) -> None:
+        """An untrained model, by the fields of `BagOfNgramsConfig`. Training gives it its features."""
         super().__init__()
-        self.config = replace(config or GramBagConfig(), **options)
+        self.config = replace(config or BagOfNgramsConfig(), **options)
         self.bias = nn.Parameter(torch.zeros(self.config.classes))
         self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))
 
     @classmethod
-    def untrained(cls, options: GramBagConfig, vectors: Callable[[], EmbeddingTable]) -> Self:
+    def untrained(cls, options: BagOfNgramsConfig, vectors: Callable[[], EmbeddingTable]) -> Self:
         """A model of these options, which reads no vectors."""
         return cls(options)
 

@@ -1,14 +1,14 @@
-"""GramBag: what it counts, and that its bound lies above every allowed text, found here by trying every one of them."""
+"""BagOfNgrams: what it counts, and that its bound lies above every allowed text, found by trying every one of them."""
 
 from itertools import product
 
 import pytest
 import torch
-from tests.models.test_linear_bag import WORDS, enumerated, random_batch
+from tests.models.test_bag_of_words import WORDS, enumerated, random_batch
 
 from sgbt.core.errors import ModelError
-from sgbt.models import GramBag, TextClassifier, load_classifier, save_classifier, worst_case_logits
-from sgbt.models.gram_bag import AT_THE_END, BITS, LARGEST, MAP_SHIFT
+from sgbt.models import BagOfNgrams, TextClassifier, load_classifier, save_classifier, worst_case_logits
+from sgbt.models.bag_of_ngrams import AT_THE_END, BITS, LARGEST, MAP_SHIFT
 from sgbt.models.gram_worst_case import gram_worst_by_word
 from sgbt.threats import PADDING, UNKNOWN, Vocabulary
 
@@ -16,7 +16,7 @@ from sgbt.threats import PADDING, UNKNOWN, Vocabulary
 def random_model(generator, *, classes=2, longest=4, codes=5, ending=0, maps=1):
     """A model with random weights for about half of all runs of few codes."""
     more = (1.0,) * (maps - 1)
-    model = GramBag(classes=classes, longest=longest, ending=ending, more_resolutions=more).double()
+    model = BagOfNgrams(classes=classes, longest=longest, ending=ending, more_resolutions=more).double()
     coded = torch.randint(1, codes + 1, (maps, WORDS), generator=generator)
     coded[:, PADDING] = PADDING
     coded = coded if maps > 1 else coded[0]
@@ -34,7 +34,7 @@ def random_model(generator, *, classes=2, longest=4, codes=5, ending=0, maps=1):
 
 
 def test_each_run_of_codes_counts_once():
-    model = GramBag(longest=2)
+    model = BagOfNgrams(longest=2)
     codes = torch.tensor([0, 1, 2, 2, 3])
     model.adopt(codes=codes, keys=torch.tensor([2, 3, 2 << BITS | 2, 2 << BITS | 3]))
     with torch.no_grad():
@@ -49,7 +49,7 @@ def test_each_run_of_codes_counts_once():
 
 
 def test_every_map_has_weights_of_its_own():
-    model = GramBag(longest=1, more_resolutions=(9.0,))
+    model = BagOfNgrams(longest=1, more_resolutions=(9.0,))
     model.adopt(codes=torch.tensor([[0, 1, 2, 2], [0, 1, 2, 3]]), keys=torch.tensor([2, 2 | 1 << MAP_SHIFT]))
     with torch.no_grad():
         model.weight[:, 1] = torch.tensor([1.0, 10.0])
@@ -57,7 +57,7 @@ def test_every_map_has_weights_of_its_own():
 
 
 def test_runs_among_the_last_words_add_a_weight_of_their_own():
-    model = GramBag(longest=2, ending=3)
+    model = BagOfNgrams(longest=2, ending=3)
     model.adopt(codes=torch.tensor([0, 1, 2, 3]), keys=torch.tensor([2, 2 | AT_THE_END, (2 << BITS | 3) | AT_THE_END]))
     with torch.no_grad():
         model.weight[:, 1] = torch.tensor([1.0, 10.0, 100.0])
@@ -160,20 +160,20 @@ def test_padding_among_words_is_refused_because_the_bound_would_not_hold():
 
 
 def test_codes_beyond_the_largest_are_unknown_and_options_are_checked():
-    model = GramBag()
+    model = BagOfNgrams()
     model.adopt(codes=torch.tensor([0, 1, 2, LARGEST]), keys=torch.zeros(0, dtype=torch.int64))
     assert model.codes.tolist() == [0, 1, 2, UNKNOWN]
     endings = ({"ending": -1}, {"ending": 2.5}, {"ending": True}, {"ending": 10**30})
     more = ({"more_resolutions": (0.0,)}, {"more_resolutions": ("fine",)}, {"more_resolutions": (float("inf"),)})
     for wrong in ({"longest": 5}, {"classes": 1}, {"resolution": 0.0}, {"prior": 0.0}, {"minimum_count": 0}):
         with pytest.raises(ModelError, match="longest from 1 to 4"):
-            GramBag(**wrong)
+            BagOfNgrams(**wrong)
     for wrong in (*endings, *more):
         with pytest.raises(ModelError, match="ending a whole number from 0"):
-            GramBag(**wrong)
+            BagOfNgrams(**wrong)
     for wrong in (3.0, (1.0,) * 4):
         with pytest.raises(ModelError, match=r"wanted a list of at most 3 numbers.*more_resolutions"):
-            GramBag(more_resolutions=wrong)
+            BagOfNgrams(more_resolutions=wrong)
 
 
 @pytest.mark.parametrize(("ending", "maps"), [(0, 1), (2, 2)])
