@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sgbt.attacks.result import FAILED, SKIPPED, AttackResult
-from sgbt.attacks.summary import in_series
+from sgbt.attacks.result import FAILED, SKIPPED, AttackResult, in_series
 from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.consistency import check_consistent
 from sgbt.certify.prepared import Prepared

@@ -7,7 +7,7 @@ from typing import Any
 
 from sgbt.attacks import AttackResult
 from sgbt.attacks.result import FAILED
-from sgbt.attacks.summary import by_class as answers_by_class
+from sgbt.attacks.result import by_class as answers_by_class
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify.certificate import Verdict
 from sgbt.certify.summary import by_class as proofs_by_class
