@@ -172,7 +172,7 @@ def _vector_parts(model: AnyModel) -> list[TextCNN | BiLSTM]:
     if isinstance(model, TextCNN | BiLSTM):
         return [model]
     raise AttackError(
-        wanted="a model whose gradient by word vectors is known (TextCNN, BiLSTM or TwoChannel)",
+        expected="a model whose gradient by word vectors is known (TextCNN, BiLSTM or TwoChannel)",
         got=type(model).__name__,
         where="the attack gradient",
         remedy="use an attack that only asks for scores, such as greedy or pwws",

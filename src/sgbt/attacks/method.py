@@ -45,7 +45,7 @@ class Limited:
     def __post_init__(self) -> None:
         if not 0 < self.max_changed <= 1:
             raise AttackError(
-                wanted="a share of changed words above 0 and up to 1", got=str(self.max_changed), where="max_changed"
+                expected="a share of changed words above 0 and up to 1", got=str(self.max_changed), where="max_changed"
             )
 
     def most_changes(self, space: SearchSpace) -> int:
@@ -86,4 +86,4 @@ def first_where(found: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[
 def at_least(name: str, value: float, least: float) -> None:
     """Refuse an option that is too small."""
     if value < least:
-        raise AttackError(wanted=f"{name} of at least {least}", got=str(value))
+        raise AttackError(expected=f"{name} of at least {least}", got=str(value))

@@ -18,7 +18,7 @@ def method_named(name: str, **options: Any) -> Attack:
     full = ALIASES.get(head, head) + colon + preset
     if full not in ATTACKS:
         raise AttackError(
-            wanted=f"one of {', '.join(ATTACKS)}",
+            expected=f"one of {', '.join(ATTACKS)}",
             got=repr(name),
             where="method",
             remedy=did_you_mean(full, ATTACKS) or "choose one of them",
@@ -27,7 +27,7 @@ def method_named(name: str, **options: Any) -> Attack:
     known = {field.name for field in fields(attack)}  # type: ignore[arg-type]
     if unknown := sorted(set(options) - known):
         raise AttackError(
-            wanted=f"options of {full} ({', '.join(sorted(known))})", got=unknown[0], where="the options of an attack"
+            expected=f"options of {full} ({', '.join(sorted(known))})", got=unknown[0], where="the options of an attack"
         )
     return replace(attack, **options)  # type: ignore[type-var]
 

@@ -46,7 +46,7 @@ def in_series(results: Iterable[AttackResult]) -> list[list[AttackResult]]:
         own = found.setdefault(result.series, {})
         if result.index in own:
             raise AttackError(
-                wanted=f"one row of {result.title} for each text",
+                expected=f"one row of {result.title} for each text",
                 got=f"a second for text {result.index}",
                 where="the attack rows",
                 remedy="give each file once",
