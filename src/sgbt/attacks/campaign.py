@@ -76,9 +76,9 @@ def attack(
     if isinstance(texts, Split) and labels is None:
         labels = texts.labels.tolist()
     if labels is not None and len(labels) != len(words):
-        raise AttackError(wanted="one label for each text", got=f"{len(words)} texts and {len(labels)} labels")
+        raise AttackError(expected="one label for each text", got=f"{len(words)} texts and {len(labels)} labels")
     if together < 1:
-        raise AttackError(wanted="one text or more at once", got=str(together), where="together")
+        raise AttackError(expected="one text or more at once", got=str(together), where="together")
     if isinstance(method, str):
         name, chosen = full_name(method), method_named(method, **options)
     else:

@@ -62,7 +62,7 @@ def replay(
     for row, again in zip(chosen, made, strict=True):
         if again.status != FAILED:
             raise ForgedRowError(
-                wanted=f"a row of {row.title} for text {row.index} that says what is so",
+                expected=f"a row of {row.title} for text {row.index} that says what is so",
                 got=f"status {row.status}, where the same attack breaks the text",
                 where=where,
                 remedy="attack this model again",

@@ -61,11 +61,11 @@ class AttackResult:
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
-            raise AttackError(wanted=f"one of {', '.join(STATUSES)}", got=repr(self.status), where="AttackResult")
+            raise AttackError(expected=f"one of {', '.join(STATUSES)}", got=repr(self.status), where="AttackResult")
         changed = self.after != self.label
         if changed != (self.status in (SUCCESS, SKIPPED)) or bool(self.swaps) != (self.status == SUCCESS):
             raise AttackError(
-                wanted="swaps and another label for a success, and neither for a failure",
+                expected="swaps and another label for a success, and neither for a failure",
                 got=f"status {self.status}, label {self.label} -> {self.after}, {len(self.swaps)} swaps",
                 where="AttackResult",
             )
@@ -145,7 +145,7 @@ def in_series(results: Iterable[AttackResult]) -> list[list[AttackResult]]:
         own = found.setdefault(result.series, {})
         if result.index in own:
             raise AttackError(
-                wanted=f"one row of {result.title} for each text",
+                expected=f"one row of {result.title} for each text",
                 got=f"a second for text {result.index}",
                 where="the attack rows",
                 remedy="give each file once",

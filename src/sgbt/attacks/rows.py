@@ -63,7 +63,7 @@ def _read(fields: dict[str, Any]) -> AttackRow:
     for swap in fields["swaps"]:
         refuse_odd_fields(Swap, swap, kind=AttackError, where="")
     if not isinstance(fields["settings"], str):
-        raise AttackError(wanted="a text as settings", got=repr(fields["settings"])[:80])
+        raise AttackError(expected="a text as settings", got=repr(fields["settings"])[:80])
     return AttackRow(fields["settings"], AttackResult.from_row(fields))
 
 

@@ -137,7 +137,7 @@ class CallableVictim:
 def _fingerprint(given: object) -> str:
     if not isinstance(given, str) or not given:
         raise AttackError(
-            wanted="a fingerprint, a text that tells this callable from others",
+            expected="a fingerprint, a text that tells this callable from others",
             got="none" if given is None else repr(given)[:60],
             where="the callable to attack",
             remedy='say which model it is, with its version, as in fingerprint="reviews 3", to keep rows of it',
@@ -150,7 +150,7 @@ def victim_of(model: TextClassifier | Classify | Victim, *, fingerprint: str | N
     known = isinstance(model, ClassifierVictim | CallableVictim | TextClassifier)
     if known and fingerprint is not None:
         raise AttackError(
-            wanted="a fingerprint for a bare callable alone",
+            expected="a fingerprint for a bare callable alone",
             got=f"one for a {type(model).__name__}, which has its own",
             remedy="leave it out",
         )
@@ -161,7 +161,7 @@ def victim_of(model: TextClassifier | Classify | Victim, *, fingerprint: str | N
     if callable(model):
         return CallableVictim(model, fingerprint=fingerprint)
     raise AttackError(
-        wanted="a TextClassifier, or a callable from texts to label probabilities",
+        expected="a TextClassifier, or a callable from texts to label probabilities",
         got=type(model).__name__,
         where="the model to attack",
         remedy="see sgbt.load_classifier",

@@ -79,7 +79,7 @@ def require_first(indices: Sequence[int], what: str, remedy: str, where: str) ->
     if len(have) < most or min(have) < 0:
         missing = next(index for index in range(most) if index not in have)
         raise AttackError(
-            wanted=f"{what} for all of the first {most:,} texts",
+            expected=f"{what} for all of the first {most:,} texts",
             got=f"none for text {missing}",
             where=where,
             remedy=remedy,

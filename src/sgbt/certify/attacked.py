@@ -73,7 +73,7 @@ def check_attacks(
         series = in_series(attacks)
     except (CertificateError, AttackError) as problem:
         kind = ForgedRowError if isinstance(problem, CertificateError) else CertificateError
-        raise kind(wanted=problem.wanted, got=problem.got, where=problem.where, remedy=problem.remedy) from problem
+        raise kind(expected=problem.expected, got=problem.got, where=problem.where, remedy=problem.remedy) from problem
     shares, apart = [], []
     for rows in series:
         both = [row for row in rows if row.index in proofs]
@@ -115,7 +115,7 @@ def _shares(title: str, rows: Sequence[AttackResult], proofs: Mapping[int, Certi
     certified = sum(proofs[row.index].stays for row in rows)
     if not certified <= robust <= clean:
         raise ForgedRowError(
-            wanted="certified <= robust <= clean on the same texts",
+            expected="certified <= robust <= clean on the same texts",
             got=f"{certified}, {robust} and {clean} of {len(rows)} against {title}",
             remedy="check both files of rows",
         )

@@ -33,7 +33,7 @@ class Registry(Mapping[str, T], Generic[T]):
         """Make one more thing known; a name that another thing has is refused."""
         if name in self and self._loaded.get(name) is not value:
             raise RegistryError(
-                wanted=f"a new name for a {self.kind}", got=f"{name!r}, which there is", remedy="choose another name"
+                expected=f"a new name for a {self.kind}", got=f"{name!r}, which there is", remedy="choose another name"
             )
         self._loaded[name] = value
         return value

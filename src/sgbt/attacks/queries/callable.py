@@ -63,7 +63,7 @@ def checked_answer(answer: object, texts: int) -> Probabilities:
     rows = np.asarray(answer, dtype=np.float64)
     if rows.ndim != 2 or len(rows) != texts or rows.shape[1] < 2 or not np.isfinite(rows).all():
         raise AttackError(
-            wanted=f"one row of label probabilities for each of {texts} texts",
+            expected=f"one row of label probabilities for each of {texts} texts",
             got=f"an array of shape {rows.shape}" if np.isfinite(rows).all() else "values that are not finite",
             where="the answer of the model",
             remedy="pass a callable such as pipeline.predict_proba",

@@ -35,7 +35,7 @@ def require_vectors(model: Any) -> None:
     """Refuse a model of which no part is a network over word vectors: it has no gradient to search by."""
     if not any(hasattr(part, "from_vectors") for part in parts_of(model)):
         raise AttackError(
-            wanted="a model whose gradient by word vectors is known (TextCNN, BiLSTM, or a sum with one of them)",
+            expected="a model whose gradient by word vectors is known (TextCNN, BiLSTM, or a sum with one of them)",
             got=type(model).__name__,
             where="the attack gradient",
             remedy="use an attack that only asks for scores, such as greedy or pwws",

@@ -46,7 +46,7 @@ class Limited:
     def __post_init__(self) -> None:
         if not 0 < self.max_changed <= 1:
             raise AttackError(
-                wanted="a share of changed words above 0 and up to 1", got=str(self.max_changed), where="max_changed"
+                expected="a share of changed words above 0 and up to 1", got=str(self.max_changed), where="max_changed"
             )
 
     def most_changes(self, space: SearchSpace) -> int:
@@ -87,7 +87,7 @@ def first_where(found: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[
 def at_least(name: str, value: float, least: float) -> None:
     """Refuse an option that is too small."""
     if value < least:
-        raise AttackError(wanted=f"{name} of at least {least}", got=str(value))
+        raise AttackError(expected=f"{name} of at least {least}", got=str(value))
 
 
 ALIASES = {"ga": "genetic"}
@@ -99,7 +99,7 @@ def method_named(name: str, **options: Any) -> Attack:
     full = ALIASES.get(head, head) + colon + preset
     if full not in ATTACKS:
         raise AttackError(
-            wanted=f"one of {', '.join(ATTACKS)}",
+            expected=f"one of {', '.join(ATTACKS)}",
             got=repr(name),
             where="method",
             remedy=did_you_mean(full, ATTACKS) or "choose one of them",
@@ -108,7 +108,7 @@ def method_named(name: str, **options: Any) -> Attack:
     known = {field.name for field in fields(attack)}  # type: ignore[arg-type]
     if unknown := sorted(set(options) - known):
         raise AttackError(
-            wanted=f"options of {full} ({', '.join(sorted(known))})", got=unknown[0], where="the options of an attack"
+            expected=f"options of {full} ({', '.join(sorted(known))})", got=unknown[0], where="the options of an attack"
         )
     return replace(attack, **options)  # type: ignore[type-var]
 

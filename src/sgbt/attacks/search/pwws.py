@@ -47,7 +47,7 @@ class PartsOfSpeech:
         tags = list(self.tag(words))
         if len(tags) != len(words):
             raise AttackError(
-                wanted=f"one part of speech for each of {len(words)} words",
+                expected=f"one part of speech for each of {len(words)} words",
                 got=f"{len(tags)}",
                 where=f"the answer of {self.name}",
                 remedy="pass a callable from words to tags, without their words",

@@ -86,7 +86,7 @@ class Scorer:
         """First-order change of the label's lead for every choice [positions, choices]: white box, one query."""
         if not isinstance(self._engine, ClassifierEngine):
             raise AttackError(
-                wanted="a model with gradients",
+                expected="a model with gradients",
                 got="a callable",
                 where="the attack gradient",
                 remedy="pass a TextClassifier, or use greedy or pwws",
