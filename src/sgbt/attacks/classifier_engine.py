@@ -22,7 +22,7 @@ from sgbt.attacks.engine import (
 )
 from sgbt.attacks.space import SearchSpace, State
 from sgbt.core.errors import AttackError
-from sgbt.models import AnyModel, Bag, BagOfWords, BiLSTM, TextClassifier, TextCNN, TwoChannel
+from sgbt.models import AnyModel, BagOfWords, BiLSTM, Sum, TextClassifier, TextCNN
 from sgbt.threats.vocabulary import UNKNOWN
 
 Array = NDArray[Any]
@@ -108,16 +108,19 @@ class ClassifierEngine:
         the word vectors, so all swaps are judged by one pass back through the model. What a BagOfWords beside a network
         adds is exact; of a BagOfNgrams there is no gradient, and only what it says of the text counts.
         """
-        parts, beside = _vector_parts(self._model), _bags(self._model)
+        parts, beside = _vector_parts(self._model), _other_parts(self._model)
         ids = torch.from_numpy(self._ids[self._positions, state]).unsqueeze(0)
         mask = torch.ones_like(ids, dtype=torch.bool)
         training = self._model.training
         self._model.eval()
         try:
             with torch.enable_grad():
-                vectors = [part.embedding(part.embedding.encode(ids)).detach().requires_grad_() for part in parts]
-                terms = [part.from_vectors(own, mask) for part, own in zip(parts, vectors, strict=True)]
-                logits = torch.stack([*terms, *(bag(ids, mask).detach().to(terms[0]) for bag in beside)]).sum(dim=0)[0]
+                vectors = [part.embedding(part.embedding.encode(ids)).detach().requires_grad_() for _, part in parts]
+                terms = [
+                    weight * part.from_vectors(own, mask) for (weight, part), own in zip(parts, vectors, strict=True)
+                ]
+                fixed = [weight * bag(ids, mask).detach().to(terms[0]) for weight, bag in beside]
+                logits = torch.stack([*terms, *fixed]).sum(dim=0)[0]
                 others = logits.detach().clone()
                 others[label] = -torch.inf
                 rival = int(others.argmax())
@@ -128,14 +131,14 @@ class ClassifierEngine:
         places = places.reshape(self._ids.shape)
         change = np.zeros(self._ids.shape)
         with torch.no_grad():
-            for part, own, gradient in zip(parts, vectors, gradients, strict=True):
+            for (_, part), own, gradient in zip(parts, vectors, gradients, strict=True):
                 table = part.embedding(part.embedding.encode(torch.from_numpy(distinct)))
                 along = gradient[0] @ table.t()  # [positions, distinct words]
                 here = (gradient[0] * own[0]).sum(dim=1, keepdim=True)
                 change += along.gather(1, torch.from_numpy(places)).sub(here).double().numpy()
-        for bag in beside:
+        for weight, bag in beside:
             if isinstance(bag, BagOfWords):
-                moved = self._moved(bag, state)
+                moved = weight * self._moved(bag, state)
                 change += moved[..., label] - moved[..., rival]
         return change
 
@@ -162,17 +165,19 @@ def _by_network(engines: Sequence[ClassifierEngine], asked: Sequence[IdQuestion]
     return [found[place] for place in range(len(engines))]
 
 
-def _bags(model: AnyModel) -> list[Bag]:
-    return [part for part in model.parts if isinstance(part, Bag)] if isinstance(model, TwoChannel) else []
+def _other_parts(model: AnyModel) -> list[tuple[float, AnyModel]]:
+    """The parts of a sum that have no word vectors, with their weights."""
+    terms = model.terms if isinstance(model, Sum) else []
+    return [(weight, part) for weight, part in terms if not isinstance(part, TextCNN | BiLSTM)]
 
 
-def _vector_parts(model: AnyModel) -> list[TextCNN | BiLSTM]:
-    if isinstance(model, TwoChannel):  # a linear model has no vectors; the words' channel has them
-        return [part for part in model.parts if isinstance(part, TextCNN | BiLSTM)]
-    if isinstance(model, TextCNN | BiLSTM):
-        return [model]
+def _vector_parts(model: AnyModel) -> list[tuple[float, TextCNN | BiLSTM]]:
+    terms = model.terms if isinstance(model, Sum) else [(1.0, model)]
+    found = [(weight, part) for weight, part in terms if isinstance(part, TextCNN | BiLSTM)]
+    if found:
+        return found
     raise AttackError(
-        wanted="a model whose gradient by word vectors is known (TextCNN, BiLSTM or TwoChannel)",
+        wanted="a model whose gradient by word vectors is known (TextCNN, BiLSTM or a Sum with one)",
         got=type(model).__name__,
         where="the attack gradient",
         remedy="use an attack that only asks for scores, such as greedy or pwws",

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from sgbt.attacks.space import State
-from sgbt.models import TwoChannel
+from sgbt.models import Sum
 
 Probabilities = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -153,9 +153,10 @@ class PlainNetwork:
 
 @dataclass(frozen=True, slots=True)
 class SumOfNetworks:
-    """Networks whose logits are added."""
+    """Networks whose logits are added, each times its weight."""
 
     parts: Sequence[FastNetwork]
+    weights: Sequence[float]
 
     def open(self, ids: Ids, length: int) -> Any:
         """What every part opens."""
@@ -166,16 +167,22 @@ class SumOfNetworks:
         found = [part.answers([own[place] for own in opened], questions) for place, part in enumerate(self.parts)]
         return [
             Neighbourhood(
-                np.sum([answer.texts for answer in answers], axis=0),
-                np.sum([answer.swaps for answer in answers], axis=0),
+                np.sum(self._weighted([answer.texts for answer in answers]), axis=0),
+                np.sum(self._weighted([answer.swaps for answer in answers]), axis=0),
             )
             for answers in zip(*found, strict=True)
         ]
 
+    def _weighted(self, logits: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        """As the model does: logits of weight one as they are, others times their weight in float64."""
+        pairs = zip(self.weights, logits, strict=True)
+        return [own if weight == 1 else np.float64(weight) * own for weight, own in pairs]
+
 
 @fast_network.register
-def _of_sum(model: TwoChannel) -> FastNetwork:
-    return SumOfNetworks([fast_network(part) for part in model.parts])
+def _of_sum(model: Sum) -> FastNetwork:
+    weights, parts = zip(*model.terms, strict=True)
+    return SumOfNetworks([fast_network(part) for part in parts], weights)
 
 
 def resolution_of(model: nn.Module) -> int:
