@@ -50,7 +50,7 @@ def more(first: str, second: str, metric: str, digits: str = "1") -> str:
     difference = pair(first, second)[metric].difference
     if difference <= 0:
         raise SgbtError(
-            wanted=f"{first} above {second} in {metric}",
+            expected=f"{first} above {second} in {metric}",
             got=f"{100 * difference:+.2f} points",
             remedy="the rows contradict the sentence: rewrite it",
         )
@@ -86,7 +86,7 @@ def report_table(folder: str, *wanted: str) -> str:
         found = [line for line in body if fnmatchcase(line.split(" | ", 1)[0].removeprefix("| "), label)]
         if not found or len(heads) > 1:
             raise SgbtError(
-                wanted=f"{each} in a table with the same columns as the others",
+                expected=f"{each} in a table with the same columns as the others",
                 got="other columns" if found else "none",
                 where=f"results/{folder}/report.md",
                 remedy="name what stands there, or make two tables",

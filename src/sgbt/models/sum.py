@@ -86,31 +86,34 @@ class Sum(nn.Module):
 def _checked(weights: Iterable[float], parts: int) -> tuple[float, ...]:
     found = tuple(weights)
     if len(found) != parts:
-        raise ModelError(wanted=f"a weight for each of {parts} parts", got=f"{len(found)} weights", where="a Sum")
+        raise ModelError(expected=f"a weight for each of {parts} parts", got=f"{len(found)} weights", where="a Sum")
     for weight in found:
         number = isinstance(weight, int | float) and not isinstance(weight, bool)
         if not number or not 0 <= weight <= LARGEST_WEIGHT:  # a NaN is refused as well
             raise ModelError(
-                wanted=f"weights from 0 to {LARGEST_WEIGHT:,.0f}",
+                expected=f"weights from 0 to {LARGEST_WEIGHT:,.0f}",
                 got=repr(weight)[:60],
                 where="a Sum",
                 remedy="bounds of parts add up only where no weight is negative",
             )
     if not any(found):
-        raise ModelError(wanted="a weight above 0", got="only zeros", where="a Sum")
+        raise ModelError(expected="a weight above 0", got="only zeros", where="a Sum")
     return tuple(map(float, found))
 
 
 def _check_parts(parts: list[Any]) -> None:
     if not 0 < len(parts) <= MOST_PARTS:
-        raise ModelError(wanted=f"from 1 to {MOST_PARTS} parts", got=str(len(parts)), where="a Sum")
+        raise ModelError(expected=f"from 1 to {MOST_PARTS} parts", got=str(len(parts)), where="a Sum")
     if odd := [part for part in parts if not isinstance(part, nn.Module)]:
-        raise ModelError(wanted="models as the parts", got=type(odd[0]).__name__, where="a Sum")
+        raise ModelError(expected="models as the parts", got=type(odd[0]).__name__, where="a Sum")
     if len({id(part) for part in parts}) < len(parts):
         raise ModelError(
-            wanted="parts that are different models", got="one of them twice", where="a Sum", remedy="raise its weight"
+            expected="parts that are different models",
+            got="one of them twice",
+            where="a Sum",
+            remedy="raise its weight",
         )
     if len(classes := {part.config.classes for part in parts}) > 1:
         raise ModelError(
-            wanted="parts with the same number of classes", got=" and ".join(map(str, sorted(classes))), where="a Sum"
+            expected="parts with the same number of classes", got=" and ".join(map(str, sorted(classes))), where="a Sum"
         )
