@@ -104,8 +104,9 @@ def all_models(seed: int) -> Iterator[tuple[str, AnyModel]]:
         Sum((random_bilstm(seed, classes=classes, pooling="mean"), random_words(seed, classes=classes))).eval(),
     )
     parts = (random_words(seed, classes=classes), random_grams(seed, classes=classes))
-    network = (random_cnn, random_bilstm)[seed % 2](seed, classes=classes, pooling="mean")
-    yield "weighted sum", Sum((*parts, network, random_cnn(seed + 1, classes=classes)), (0.3, 1.0, 2.5, 0.0)).eval()
+    networks = (make(seed, classes=classes, pooling="mean") for make in (random_cnn, random_bilstm))
+    weights = (0.3, 1.0, 2.5, 0.0) if seed % 2 else (1.0, 0.7, 0.0, 4.0)
+    yield "weighted sum", Sum((*parts, *networks), weights).eval()
     coded = random_embedding(seed, codes=True)
     yield "coded cnn", TextCNN(coded, CNNConfig(classes=classes, kernel_sizes=(2, 3), filters=5)).eval()
     yield "coded bilstm", BiLSTM(coded, BiLSTMConfig(classes=classes, hidden=5)).eval()
