@@ -26,7 +26,9 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 def chosen(demo: Path) -> tuple[str, dict[str, Any]]:
     """The review, and the row of the attack that broke the normal model on it with the fewest words."""
     texts = {row["index"]: row["text"] for row in rows_of(demo / "texts.jsonl")}
-    proven = {row["index"] for row in rows_of(demo / "certified" / "certificates.jsonl") if row["verdict"] == "certified"}
+    proven = {
+        row["index"] for row in rows_of(demo / "certified" / "certificates.jsonl") if row["verdict"] == "certified"
+    }
     broken = [row for row in rows_of(demo / "normal" / "attacks.jsonl") if row["status"] == "success"]
     able = [row for row in broken if row["index"] in proven]
     found = min(able, key=lambda row: (len(texts[row["index"]]), len(row["swaps"])))

@@ -50,7 +50,9 @@ def methods() -> str:
         for place, (kind, colour, strength) in enumerate(BARS):
             value = sum(run[kind] for run in runs) / len(runs)
             x, across = start + place * (wide - 24) / 3, (wide - 24) / 3 - 2
-            drawing.rect(x, y(value), across, y(0.0) - y(value), f"bar {colour}", strength, f"{name}: {kind} {value:.1%}")
+            drawing.rect(
+                x, y(value), across, y(0.0) - y(value), f"bar {colour}", strength, f"{name}: {kind} {value:.1%}"
+            )
             drawing.text(x + across / 2, y(value) - 4, f"{100 * value:.0f}", "tick")
         drawing.text(start + (wide - 24) / 2, 252, NAMES.get(name, name))
     for place, (kind, colour, strength) in enumerate(BARS):
@@ -72,12 +74,13 @@ def idea() -> str:
     for number, words in enumerate(lines):
         _write(drawing, words, top + 24 * number, choices)
     top += 24 * len(lines) + 6
-    examples = [f"{word} → {', '.join(choices[word])}" for word in list(choices)[:40]]
-    shown = _fitting(examples)
-    for number, each in enumerate(shown):
-        drawing.text(20, top + 18 * number, each, "tick", "start")
-    top += 18 * len(shown) + 2
-    drawing.text(20, top + 4, f"… any of them, any number at once: 10^{row['log10_variants']:.0f} variants.", anchor="start")
+    replaced = [swap["old"] for swap in row["attack"]["swaps"] if swap["old"] in choices]
+    for number, word in enumerate(replaced):
+        drawing.text(20, top + 18 * number, f"{word} → {', '.join(choices[word])}", "tick", "start")
+    top += 18 * len(replaced) + 2
+    drawing.text(
+        20, top + 4, f"and so on: about 10^{row['log10_variants']:.0f} variants of this review.", anchor="start"
+    )
     top += 24
     _verdicts(drawing, row, top)
     return drawing.svg().replace(f'viewBox="0 0 {WIDTH} 0"', f'viewBox="0 0 {WIDTH} {top + 118}"')
@@ -106,20 +109,6 @@ def _write(drawing: Drawing, words: list[str], y: float, choices: Mapping[str, A
             f'<text class="code" x="{x:.1f}" y="{y:.1f}" textLength="{across:.1f}">{escape(word)}</text>'
         )
         x += across + LETTER
-
-
-def _fitting(examples: list[str]) -> list[str]:
-    """As many examples as two lines take."""
-    lines = [""]
-    for each in examples:
-        joined = f"{lines[-1]};   {each}" if lines[-1] else each
-        if len(joined) * 6.3 > WIDTH - 40:
-            if len(lines) == 2:
-                break
-            lines.append(each)
-        else:
-            lines[-1] = joined
-    return lines
 
 
 def _verdicts(drawing: Drawing, row: Mapping[str, Any], top: float) -> None:
