@@ -1,7 +1,7 @@
 """One review for the picture of README.md: its words, their substitutes, how one model breaks and the other is proven.
 
 Run: python benchmarks/idea.py runs/demo [--out FILE], after `sgbt demo --out runs/demo`. Of the demo's test reviews the
-shortest is taken that the normal model labels correctly and an attack breaks, and that the certified model is proven on.
+shortest is taken that the normal model labels correctly and an attack breaks, and whose certificate the other model has.
 """
 
 from __future__ import annotations

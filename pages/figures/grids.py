@@ -76,7 +76,7 @@ def _on_all_of_test(path: str) -> list[str]:
     own = method(path)
     totals = {record.metrics["certified_total"] for record in own.records}
     if totals != {25_000}:
-        raise SgbtError(wanted=f"25,000 texts certified by {path}", got=f"{totals}", remedy="take it off the table")
+        raise SgbtError(expected=f"25,000 texts certified by {path}", got=f"{totals}", remedy="take it off the table")
     return [percent(own.value(kind) or 0.0) for kind in ("clean", "certified")]
 
 

@@ -48,7 +48,7 @@ def more(first: str, second: str, metric: str, digits: str = "1") -> str:
     difference = pair(first, second)[metric].difference
     if difference <= 0:
         raise SgbtError(
-            wanted=f"{first} above {second} in {metric}",
+            expected=f"{first} above {second} in {metric}",
             got=f"{100 * difference:+.2f} points",
             remedy="the rows contradict the sentence: rewrite it",
         )

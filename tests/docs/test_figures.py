@@ -89,7 +89,7 @@ def test_a_wrong_marker_is_one_sentence_with_its_line(page: str, said: str) -> N
     ("call", "said"),
     [
         ("more table1-imdb/cnn/ibp table1-imdb/cnn/certified-ties certified", "rewrite it"),
-        ("certified table1-small/ibp", "wanted one method table1-small/ibp, got imdb/cnn/ibp"),
+        ("certified table1-small/ibp", "expected one method table1-small/ibp, got imdb/cnn/ibp"),
         ("certified imdb-all/grams/nothing", "got none"),
         (
             "certified no-such-folder/ibp",
