@@ -1,7 +1,7 @@
 """One review for the picture of README.md: its words, their substitutes, how one model breaks and the other is proven.
 
 Run: python benchmarks/idea.py runs/demo [--out FILE], after `sgbt demo --out runs/demo`. Of the demo's test reviews the
-shortest is taken that the normal model labels correctly and an attack breaks, and whose certificate the other model has.
+shortest is taken on which an attack breaks the normal model and a proof holds for the certified one.
 """
 
 from __future__ import annotations
