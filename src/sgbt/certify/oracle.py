@@ -53,11 +53,11 @@ def exhaustive(
 ) -> Exact:
     """Evaluate `model`, in its own precision, on every allowed variant of one text."""
     if spec.scale != 1.0:
-        raise CertificateError(wanted="substitutes as they are", got=f"scale {spec.scale}", where="the oracle")
+        raise CertificateError(expected="substitutes as they are", got=f"scale {spec.scale}", where="the oracle")
     total = combinations_of(spec, text)
     if total > most:
         raise CertificateError(
-            wanted=f"a text with at most {most:,} variants",
+            expected=f"a text with at most {most:,} variants",
             got=f"{total:,}",
             where="the exhaustive oracle",
             remedy="raise most=, or use a shorter text",
@@ -145,7 +145,7 @@ def robust_by_oracle(
             held += robust
             if row.stays and not robust:
                 raise CertificateError(
-                    wanted=f"no variant of text {row.index} ({row.verdict}) to change its label",
+                    expected=f"no variant of text {row.index} ({row.verdict}) to change its label",
                     got="one that does",
                     remedy="this is a bug in sgbt; please report it with the model and the text",
                 )

@@ -52,7 +52,7 @@ def float64_allowance(model: Any, *, longest: int) -> float:
     most `longest` words. A new kind of model registers its own here: without a proof of that there is no certificate.
     """
     raise CertificateError(
-        wanted="a model whose rounding is known",
+        expected="a model whose rounding is known",
         got=type(model).__name__,
         remedy="register an allowance: @sgbt.certify.float64_allowance.register",
     )
@@ -71,7 +71,7 @@ def float32_allowance(model: Any, *, longest: int) -> float:
 def largest_logit(model: Any, *, longest: int) -> float:
     """An upper bound of every logit's magnitude, and of the magnitudes of the terms that it is a sum of."""
     raise CertificateError(
-        wanted="a part whose logits are bounded",
+        expected="a part whose logits are bounded",
         got=type(model).__name__,
         remedy="register a bound: @sgbt.certify.rounding.largest_logit.register",
     )

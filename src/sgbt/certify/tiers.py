@@ -21,7 +21,7 @@ from sgbt.certify.linear import rounding as _linear_rounding  # noqa: F401
 from sgbt.certify.linear import verifier as _linear  # noqa: F401
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.specification import Specification
-from sgbt.certify.verifier import Verifier, verifiers
+from sgbt.certify.verifier import Verifier, WeightedVerifier, verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.core.errors import CertificateError
 from sgbt.core.registry import TIERS
@@ -82,8 +82,15 @@ def bounds_of(tier: str, parts: Sequence[Verifier]) -> list[SeparableBound]:
     A part for which a tier does not exist counts with tier crown.
     """
     chosen = tier_named(tier)
-    menus = [chosen.bounds(each) if chosen.offered(each) else each.bounds("crown") for each in parts]
+    menus = [_bounds(chosen, each) if chosen.offered(each) else each.bounds("crown") for each in parts]
     return [reduce(add, choice) for choice in product(*menus)]
+
+
+def _bounds(tier: Tier, part: Verifier) -> list[SeparableBound]:
+    """A tier of another package knows the model alone: the weight of a part of a sum is applied here."""
+    if isinstance(part, WeightedVerifier):
+        return [bound.times(part.weight) for bound in tier.bounds(part.verifier)]
+    return tier.bounds(part)
 
 
 @torch.no_grad()
@@ -106,6 +113,6 @@ def check_tiers(tiers: Sequence[str]) -> tuple[str, ...]:
     unknown = [tier for tier in tiers if tier not in TIERS]
     if unknown or not tiers:
         raise CertificateError(
-            wanted=f"tiers among {', '.join(TIERS)}", got=repr(unknown[0]) if unknown else "none", where="tiers"
+            expected=f"tiers among {', '.join(TIERS)}", got=repr(unknown[0]) if unknown else "none", where="tiers"
         )
     return tuple(tier for tier in TIERS if tier in tiers)

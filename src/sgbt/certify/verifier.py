@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Protocol
 
@@ -35,6 +36,32 @@ class Verifier(Protocol):
     def bounds(self, tier: str) -> list[SeparableBound]:
         """The bounds of a tier that is offered; each is sound, so the best counts."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedVerifier:
+    """A verifier whose margins count `weight` times; that is above zero, so a lower bound stays one."""
+
+    verifier: Verifier
+    weight: float
+
+    @property
+    def model(self) -> Any:
+        """The part's model."""
+        return self.verifier.model
+
+    @property
+    def spec(self) -> Specification:
+        """The same for all parts."""
+        return self.verifier.spec
+
+    def offers(self, tier: str) -> bool:
+        """What the part offers."""
+        return self.verifier.offers(tier)
+
+    def bounds(self, tier: str) -> list[SeparableBound]:
+        """The part's bounds, times the weight."""
+        return [bound.times(self.weight) for bound in self.verifier.bounds(tier)]
 
 
 @singledispatch
@@ -72,7 +99,7 @@ def require_finite(model: AnyModel) -> None:
     """Refuse a model of whose numbers nothing can be proven."""
     if (odd := odd_weight(model.state_dict(), most=LARGEST_WEIGHT)) is not None:
         raise CertificateError(
-            wanted=f"finite weights of at most {LARGEST_WEIGHT:g} in {odd[0]}",
+            expected=f"finite weights of at most {LARGEST_WEIGHT:g} in {odd[0]}",
             got=odd[1],
             where="the model",
             remedy="train again",

@@ -94,7 +94,7 @@ def _refuse_overflow(model: TextCNN, *, longest: int) -> None:
     reached = max(float(part.amax()) for part in (words, *projected, *_window_magnitudes(model), pooled, head))
     if not reached < LARGEST_SINGLE:
         raise CertificateError(
-            wanted=f"a TextCNN in float32 whose sums stay below {LARGEST_SINGLE:.3g}",
+            expected=f"a TextCNN in float32 whose sums stay below {LARGEST_SINGLE:.3g}",
             got=f"one whose sums may reach {reached:.3g}",
             where="the model",
             remedy="train again, or convert it to float64",

@@ -23,7 +23,7 @@ def read_rows(path: str | Path) -> list[Certificate]:
     """
     if not (found := rows.read_rows(path, CERTIFICATES)):
         raise CertificateError(
-            wanted="at least one certificate", got="no whole row", where=str(path), remedy="certify with --out"
+            expected="at least one certificate", got="no whole row", where=str(path), remedy="certify with --out"
         )
     require_one_budget(found, str(path))
     return sorted(found, key=lambda row: row.index)
@@ -60,7 +60,7 @@ def require_one_budget(rows: Iterable[Certificate], where: str) -> None:
             one, other = getattr(first, name), getattr(row, name)
             if one != other:
                 raise CertificateError(
-                    wanted=f"one {name.replace('_', ' ')} for all rows",
+                    expected=f"one {name.replace('_', ' ')} for all rows",
                     got=f"{one} for text {first.index} and {other} for text {row.index}",
                     where=where,
                     remedy="certify into one file for each",
@@ -72,7 +72,7 @@ def require_proofs(rows: Iterable[Certificate], where: str) -> None:
     for row in rows:
         if row.study:
             raise CertificateError(
-                wanted="certificates of texts as they are",
+                expected="certificates of texts as they are",
                 got=f"a study with scale {row.scale:g} for text {row.index}",
                 where=where,
                 remedy="certify with scale 1",
