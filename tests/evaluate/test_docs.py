@@ -1,4 +1,4 @@
-"""docs/howto/benchmark.md: its grid can be read, and it names every grid. (What it runs, the tests of all pages run.)"""
+"""docs/howto/benchmark.md: its grid can be read, and it names every grid. (Its blocks are run with all pages.)"""
 
 from __future__ import annotations
 
