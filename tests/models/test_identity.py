@@ -21,8 +21,8 @@ from sgbt.models import (
     BagOfNgrams,
     BagOfWords,
     Naming,
+    Sum,
     TextClassifier,
-    TwoChannel,
     identity_of,
     load_classifier,
     save_classifier,
@@ -34,7 +34,7 @@ from sgbt.threats import SubstitutionTable, Vocabulary
 def model_of(kind: str, **options: Any) -> AnyModel:
     """A model of any kind that reads the small vocabulary."""
     if kind == "two-channel":
-        return TwoChannel(small.model_of("cnn"), small.model_of("bilstm"))
+        return Sum((small.model_of("cnn"), small.model_of("bilstm")))
     if kind in ("cnn", "bilstm"):
         return small.model_of(kind, **options)
     bag = BagOfWords() if kind == "linear" else BagOfNgrams()
