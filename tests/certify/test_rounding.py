@@ -106,7 +106,7 @@ def test_activations_are_within_the_units_assumed(name: str, function: Any) -> N
 
 
 def test_the_count_of_roundings_is_above_every_tier_s() -> None:
-    """The sums of docs/certificates.md, for each coefficient, against the one formula that stands for all."""
+    """The sums of docs/theory/certificates.md, for each coefficient, against the one formula that stands for all."""
     for steps, hidden, width in itertools.product((1, 2, 3, 10, 100, 1000), (1, 2, 3, 64, 500), (1, 4, 300)):
         counted = int(units_in_bounds(torch.tensor(steps), hidden, width))
         crown_p = 33 + (steps + 3) * (2 * hidden + 3 * steps + 41)

@@ -112,7 +112,7 @@ def test_the_identity_of_a_known_model_never_changes(kind: str, expected: str) -
 
 
 def test_another_program_can_find_the_identity_from_the_files(saved: Path) -> None:
-    """As docs/model-folder.md says it, with nothing of sgbt."""
+    """As docs/reference/model-folder.md says it, with nothing of sgbt."""
 
     def canonical(value: object) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
