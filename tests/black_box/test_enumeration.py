@@ -120,7 +120,7 @@ def test_rows_are_resumed_and_belong_to_one_callable(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"labels": [0, 1]}, "wanted 1 labels, got 2"),
+        ({"labels": [0, 1]}, "expected 1 labels, got 2"),
         ({"labels": [2]}, "labels from 0 to 1"),
         ({"max_queries": 0}, "max_queries of at least 1"),
         ({"slack": float("nan")}, "slack of at least 0"),

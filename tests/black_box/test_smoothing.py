@@ -182,5 +182,5 @@ def test_proofs_and_statistics_are_never_mixed(tmp_path):
     ],
 )
 def test_bad_options_are_one_sentence(make):
-    with pytest.raises(CertificateError, match="wanted"):
+    with pytest.raises(CertificateError, match="expected"):
         make()

@@ -73,7 +73,7 @@ class EncodedCertificate:
         object.__setattr__(self, "verdict", Answer(self.verdict))
         if fault := self._fault():
             raise CertificateError(
-                wanted="a certificate that does not contradict itself", got=fault, where=f"text {self.index}"
+                expected="a certificate that does not contradict itself", got=fault, where=f"text {self.index}"
             )
 
     def _fault(self) -> str:
@@ -143,14 +143,14 @@ def require_one_question(certificates: Sequence[Any]) -> None:
     for row in certificates:
         if not isinstance(row, EncodedCertificate):
             raise CertificateError(
-                wanted="proofs alone",
+                expected="proofs alone",
                 got=f"a {getattr(row, 'kind', type(row).__name__)} certificate",
                 remedy="a table of proofs has no statistical column; summarise those apart",
             )
         for name in ("model_hash", "encoder_hash", "max_substitutions"):
             if getattr(row, name) != getattr(certificates[0], name):
                 raise CertificateError(
-                    wanted=f"one {name.replace('_', ' ')} for all rows",
+                    expected=f"one {name.replace('_', ' ')} for all rows",
                     got=f"{getattr(certificates[0], name)} and {getattr(row, name)}",
                     where=f"text {row.index}",
                 )
@@ -164,7 +164,7 @@ def read_encoded(path: str | Path) -> list[EncodedCertificate]:
 def _read(fields: Mapping[str, Any]) -> EncodedCertificate:
     fields = dict(fields)
     if (kind := fields.pop("kind", None)) != EncodedCertificate.kind:
-        raise CertificateError(wanted="a row of kind proven", got=repr(kind))
+        raise CertificateError(expected="a row of kind proven", got=repr(kind))
     refuse_odd_fields(EncodedCertificate, fields, kind=CertificateError, where="")
     return EncodedCertificate(**fields | {"margin": -math.inf if fields["margin"] is None else fields["margin"]})
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sgbt.attacks.engine import Classify
+from sgbt.attacks.queries.engine import Classify
 from sgbt.attacks.victim import CallableVictim
 from sgbt.certify.black_box.additive import AdditiveModel
 from sgbt.certify.black_box.certificate import ADDITIVE, CLEAN, ENCODED, ENUMERATION, Answer, EncodedCertificate
@@ -59,7 +59,7 @@ def certify_encoded(
     victim = CallableVictim(classify, encoder.tokenizer, fingerprint=fingerprint)
     run = _Run(victim.probabilities, encoder, max_substitutions, max_queries, slack, batch, additive)
     if labels is not None and len(labels) != len(texts):
-        raise CertificateError(wanted=f"{len(texts)} labels", got=str(len(labels)), where="the labels")
+        raise CertificateError(expected=f"{len(texts)} labels", got=str(len(labels)), where="the labels")
     shared: dict[str, Any] = {
         "max_substitutions": max_substitutions,
         "max_queries": max_queries,
@@ -114,7 +114,7 @@ class _Run:
         labels = predicted if labels is None else labels
         if len(texts) and not 0 <= min(labels) <= max(labels) < scores.shape[1]:
             raise CertificateError(
-                wanted=f"labels from 0 to {scores.shape[1] - 1}, the columns of the callable's answer",
+                expected=f"labels from 0 to {scores.shape[1] - 1}, the columns of the callable's answer",
                 got=f"from {min(labels)} to {max(labels)}",
                 where="the labels",
             )
@@ -208,7 +208,9 @@ def check_limits(**limits: float | None) -> None:
     least = {"max_queries": 1, "batch": 1, "slack": 0, "max_substitutions": 0}
     for name, value in limits.items():
         if value is not None and not least[name] <= value < math.inf:
-            raise CertificateError(wanted=f"{name} of at least {least[name]}", got=str(value), where="certify_encoded")
+            raise CertificateError(
+                expected=f"{name} of at least {least[name]}", got=str(value), where="certify_encoded"
+            )
 
 
 def text_hash(text: str) -> str:

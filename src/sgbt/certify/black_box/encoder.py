@@ -88,7 +88,7 @@ class Encoder:
         odd = next((code for code in codes.values() if not self.tokenizer.is_word(code)), None)
         if missing is not None or odd is not None:
             raise LexiconError(
-                wanted="one word in lower case for every word of the table",
+                expected="one word in lower case for every word of the table",
                 got=f"none for {missing!r}" if missing is not None else repr(odd),
                 where="the codes of an encoder",
             )
@@ -189,8 +189,8 @@ class Encoder:
     @staticmethod
     def from_json(path: str | Path) -> Encoder:
         """The encoder that `to_json` wrote; one whose hash is another is refused."""
-        wanted = "a file that sgbt encode --encoder wrote"
-        stored = read_json_object(Path(path), kind=LexiconError, wanted=wanted, remedy="", pairs=False)
+        expected = "a file that sgbt encode --encoder wrote"
+        stored = read_json_object(Path(path), kind=LexiconError, expected=expected, remedy="", pairs=False)
         try:
             if (stored["format"], stored["version"]) != (FORMAT, VERSION):
                 raise KeyError("format")
@@ -200,9 +200,9 @@ class Encoder:
                 Tokenizer(str(stored["pattern"])),
             )
         except (KeyError, TypeError, AttributeError, ValueError) as problem:
-            raise LexiconError(wanted=wanted, got=f"one with a fault at {problem}", where=str(path)) from problem
+            raise LexiconError(expected=expected, got=f"one with a fault at {problem}", where=str(path)) from problem
         if encoder.hash != stored.get("hash"):
-            raise LexiconError(wanted="an encoder with the hash it states", got="another", where=str(path))
+            raise LexiconError(expected="an encoder with the hash it states", got="another", where=str(path))
         return encoder
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -229,5 +229,5 @@ def table_of(threat: str | Path | SubstitutionTable, *, data_home: Path | None =
 
     table = table_named(str(threat), lambda: load_embeddings("glove", data_home=data_home), data_home=data_home)
     if table is None:
-        raise LexiconError(wanted="a table of substitutions", got=repr(threat), where="the threat of an encoder")
+        raise LexiconError(expected="a table of substitutions", got=repr(threat), where="the threat of an encoder")
     return table

@@ -23,7 +23,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sgbt.attacks.engine import Classify
+from sgbt.attacks.queries.engine import Classify
 from sgbt.attacks.victim import CallableVictim
 from sgbt.certify.black_box.certifying import text_hash
 from sgbt.certify.black_box.statistical import STATISTICAL, Finding, StatisticalCertificate
@@ -72,7 +72,7 @@ class Substitution:
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.most < 1:
-            raise CertificateError(wanted="steps and most of at least 1", got=f"{self.steps} and {self.most}")
+            raise CertificateError(expected="steps and most of at least 1", got=f"{self.steps} and {self.most}")
         for word, substitutes in self.table.entries.items():
             for other in substitutes:
                 self._links.setdefault(word, {})[other] = None
@@ -132,7 +132,7 @@ class Deletion:
 
     def __post_init__(self) -> None:
         if not 0 < self.probability < 1:
-            raise CertificateError(wanted="a probability between 0 and 1", got=str(self.probability))
+            raise CertificateError(expected="a probability between 0 and 1", got=str(self.probability))
 
     @property
     def name(self) -> str:
@@ -178,9 +178,9 @@ def certify_smoothed(
     """
     if not 0 < alpha < 1 or samples < 1 or first_samples < 1:
         got = f"alpha {alpha}, samples {samples}, first samples {first_samples}"
-        raise CertificateError(wanted="alpha between 0 and 1, and samples of at least 1", got=got)
+        raise CertificateError(expected="alpha between 0 and 1, and samples of at least 1", got=got)
     if labels is not None and len(labels) != len(texts):
-        raise CertificateError(wanted=f"{len(texts)} labels", got=str(len(labels)), where="the labels")
+        raise CertificateError(expected=f"{len(texts)} labels", got=str(len(labels)), where="the labels")
     victim = CallableVictim(classify, tokenizer or Tokenizer(), fingerprint=fingerprint)
     shared = {
         "samples": samples,

@@ -70,7 +70,7 @@ class StatisticalCertificate:
         )
         if any(faults):
             raise CertificateError(
-                wanted="a statistical certificate that does not contradict itself",
+                expected="a statistical certificate that does not contradict itself",
                 got=f"{self.verdict}, {self.agreeing} of {self.samples}, bound {self.lower}, radius {self.radius}",
                 where=f"text {self.index}",
             )
@@ -103,10 +103,12 @@ class StatisticalSummary:
         """Count the verdicts; proofs, and rows of several questions, are refused."""
         for row in certificates:
             if not isinstance(row, StatisticalCertificate):
-                raise CertificateError(wanted="statistical certificates alone", got=f"a {type(row).__name__}")
+                raise CertificateError(expected="statistical certificates alone", got=f"a {type(row).__name__}")
             for name in ("model_hash", "noise", "alpha", "questions", "max_substitutions", "samples"):
                 if getattr(row, name) != getattr(certificates[0], name):
-                    raise CertificateError(wanted=f"one {name} for all rows", got="several", where=f"text {row.index}")
+                    raise CertificateError(
+                        expected=f"one {name} for all rows", got="several", where=f"text {row.index}"
+                    )
         total = len(certificates)
         counts = {answer: sum(row.verdict is answer for row in certificates) for answer in Finding}
         return StatisticalSummary(
@@ -128,7 +130,7 @@ def read_statistical(path: str | Path) -> list[StatisticalCertificate]:
 def _read(fields: Mapping[str, Any]) -> StatisticalCertificate:
     fields = dict(fields)
     if (kind := fields.pop("kind", None)) != StatisticalCertificate.kind:
-        raise CertificateError(wanted="a row of kind statistical", got=repr(kind))
+        raise CertificateError(expected="a row of kind statistical", got=repr(kind))
     refuse_odd_fields(StatisticalCertificate, fields, kind=CertificateError, where="")
     return StatisticalCertificate(**fields)
 
