@@ -53,8 +53,8 @@ def main() -> None:
         rows.append({"data": data.name, "words": arguments.words, **row})
         ratio, asked = row["plain_seconds"] / row["seconds"], row["plain_asked"] / row["asked"]
         print(
-            f"{method:<22}{row['broken']:>8}{row['queries']:>10,.0f}{1000 * row['seconds']:>10.2f}"
-            f"{1000 * row['plain_seconds']:>11.2f}{ratio:>7.1f}x{asked:>7.1f}x{row['same']:>4}/{len(texts)}",
+            f"{method:<22}{row['broken']:>10}{row['queries']:>10,.0f}{1000 * row['seconds']:>10.2f}"
+            f"{1000 * row['plain_seconds']:>10.2f}{ratio:>9.1f}x{asked:>9.1f}x{row['same']:>6}/{len(texts)}",
             flush=True,
         )
     seconds, plain = (sum(row[name] for row in rows) for name in ("seconds", "plain_seconds"))

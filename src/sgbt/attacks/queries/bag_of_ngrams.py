@@ -51,7 +51,7 @@ class BagOfNgramsEngine:
 class TextNgrams:
     """Answers about variants of one text, `ids[i, c]` being the word of choice c at position i.
 
-    A variant is a row of numbers, one for each position; words have the same number if all maps give them the same code.
+    A variant is a row of numbers, one for each position: words have the same number where all maps give them one code.
     """
 
     def __init__(self, engine: BagOfNgramsEngine, ids: Ids) -> None:
