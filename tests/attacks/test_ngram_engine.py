@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tests.attacks.world import World
+from tests.attacks.world import World, network
 
 from sgbt.attacks import attack, query_engine
 from sgbt.attacks.queries.bag_of_ngrams import BagOfNgramsEngine
 from sgbt.attacks.queries.engine import IdQuery, PlainEngine, WordSwaps
-from sgbt.models import BagOfNgrams, TextClassifier
+from sgbt.models import BagOfNgrams, Sum, TextClassifier
 from sgbt.models.bag_of_ngrams import MAP_SHIFT, distinct_runs, last_words
 
 CONFIGS = {
@@ -64,6 +64,15 @@ def test_logits_are_the_models_own(options: dict[str, object], few: int, world: 
             texts, changed = (model(torch.from_numpy(each)).numpy() for each in (query.ids, query.changed()))
         np.testing.assert_allclose(found.texts, texts, rtol=0, atol=1e-9)
         np.testing.assert_allclose(found.swaps, changed, rtol=0, atol=1e-9)
+
+
+def test_a_sum_adds_the_engines_of_its_parts(world: World) -> None:
+    model = Sum([network(world, "cnn").double(), bag(world, {})], [0.25, 3.0]).eval()
+    engine = query_engine(model)
+    query, ids = random_query(np.random.default_rng(1), model.parts[1], 9, few=60)
+    (found,) = engine.answers([engine.open(ids, 9)], [query])
+    with torch.no_grad():
+        np.testing.assert_allclose(found.swaps, model(torch.from_numpy(query.changed())).numpy(), rtol=0, atol=1e-9)
 
 
 def test_a_model_without_weights_gives_its_bias(world: World) -> None:

@@ -124,7 +124,8 @@ class TextNgrams:
             np.bincount(owners, change * self._engine.weight[places, label], minlength=len(variants))
             for label in range(len(self._logits))
         ]
-        return self._logits + np.stack(moved, axis=1)
+        logits: Array = self._logits + np.stack(moved, axis=1)
+        return logits
 
     def _features(self, texts: Array, owners: Array, slots: Array) -> tuple[Array, Array]:
         """The n-grams that have weights among the given ones: their texts, and the rows of their weights.
