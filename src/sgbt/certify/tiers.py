@@ -21,7 +21,7 @@ from sgbt.certify.word_tables import WordTables
 from sgbt.core.errors import CertificateError
 from sgbt.core.registry import TIERS
 from sgbt.models import AnyModel
-from sgbt.models.finite import odd_weight
+from sgbt.models.arrays import odd_weight
 
 DEFAULT_TIERS = tuple(tier for tier in TIERS.own if tier != "full")
 """What is tried unless tiers are named: all but `full`, which takes seconds for a text of some hundred words, and those
