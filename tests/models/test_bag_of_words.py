@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from sgbt.core.errors import ModelError
-from sgbt.models import BagOfWords, TextClassifier, bag_worst_case, load_classifier, save_classifier, worst_case_logits
+from sgbt.models import BagOfWords, TextClassifier, load_classifier, save_classifier, worst_case_logits
+from sgbt.models.bag_of_words import worst_case as bag_worst_case
 from sgbt.models.bag_of_words.features import FAMILIES, keys_at, places_of
 from sgbt.threats import PADDING, UNKNOWN, SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
 from sgbt.threats.codes import community_codes

@@ -13,7 +13,8 @@ from tests.training.test_linear import TABLE, reviews
 from sgbt.certify import certify
 from sgbt.core.errors import TrainingError
 from sgbt.data import RaggedIds, Split
-from sgbt.models import BagOfNgrams, gram_margins, load_classifier, worst_case_logits
+from sgbt.models import BagOfNgrams, load_classifier, worst_case_logits
+from sgbt.models.bag_of_ngrams import margins as gram_margins
 from sgbt.models.bag_of_ngrams.cells import least_entries
 from sgbt.models.bag_of_ngrams.margins import by_label, frequent_grams, gather
 from sgbt.models.bag_of_ngrams.model import AT_THE_END, MAP_SHIFT

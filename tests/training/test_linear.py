@@ -15,7 +15,9 @@ import torch
 from sgbt.core.errors import SgbtError, TrainingError
 from sgbt.data import Split, TextDataset
 from sgbt.data.tokenised import RaggedIds
-from sgbt.models import BagOfWords, BagOfWordsConfig, bag_options, bag_tables, load_classifier, worst_case_logits
+from sgbt.models import BagOfWords, BagOfWordsConfig, load_classifier, worst_case_logits
+from sgbt.models.bag_of_words import options as bag_options
+from sgbt.models.bag_of_words import tables as bag_tables
 from sgbt.models.bag_of_words.blocks import margins, options_of, pieces, positions_of
 from sgbt.models.bag_of_words.features import FAMILIES, keys_at, with_word, word_of
 from sgbt.models.bag_of_words.options import PositionKinds, PositionOptions, RowSets, frequent_keys

@@ -1,5 +1,7 @@
 """Plain torch modules that respect padding masks: networks and linear models, their worst cases, their folders."""
 
+import warnings
+
 from sgbt.models.bag_of_ngrams import BagOfNgrams, BagOfNgramsConfig
 from sgbt.models.bag_of_words import BagOfWords, BagOfWordsConfig
 from sgbt.models.bilstm import BiLSTM, BiLSTMConfig
@@ -46,3 +48,13 @@ __all__ = [
     "weights_hash",
     "worst_case_logits",
 ]
+
+RENAMED = {"LinearBag": "BagOfWords", "GramBag": "BagOfNgrams"}
+"""Names of earlier versions, which give a warning."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(f"{name} is now called {RENAMED[name]}", DeprecationWarning, stacklevel=2)
+    return globals()[RENAMED[name]]

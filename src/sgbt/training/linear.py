@@ -41,7 +41,7 @@ from sgbt.training.ties import BagTies, tied_levels
 
 TEXTS_AT_ONCE = 2500
 MOST_LISTED = 50_000_000
-"""Ways to put a word between codes, over all texts: where there are more, they are not listed (`bag_tables`)."""
+"""Ways to put a word between codes, over all texts: where there are more, they are in `bag_of_words.tables`."""
 MOST_LISTED_AT_ONCE = 5_000_000
 """The same, in so many texts as dev has in a block."""
 MOST_FEATURES = 600_000_000
