@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds import Activation
+from sgbt.certify.cnn.windows import WindowBoxes
 from sgbt.certify.lines import Box, Line, Relaxation, fitted_slopes, offsets, slope_range
-from sgbt.certify.window_boxes import Windows
 from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
 
 
@@ -31,7 +31,7 @@ class FeatureLines:
     above: LinearFeature
 
 
-def mean_lines(phi: Activation, windows: Windows, relax: Relaxation) -> FeatureLines:
+def mean_lines(phi: Activation, windows: WindowBoxes, relax: Relaxation) -> FeatureLines:
     """Mean pooling: the mean of the windows' lines."""
     lines, real, counts = relax(phi, windows.box), windows.real, windows.counts
     share = real / counts.unsqueeze(1).to(windows.bias.dtype)
@@ -63,7 +63,7 @@ class Peaks:
     """
 
     phi: Activation
-    windows: Windows
+    windows: WindowBoxes
 
     @cached_property
     def winner(self) -> Tensor:

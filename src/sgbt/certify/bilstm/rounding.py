@@ -26,6 +26,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sgbt.certify.rounding import (
+    DOUBLE,
+    FLOAT64_SHARE,
+    float64_allowance,
+    gamma,
+    largest_logit,
+    logit_of_head,
+    margin_of_head,
+)
+from sgbt.certify.verifier import lowest_margin
 from sgbt.models import BiLSTM
 from sgbt.threats.vocabulary import PADDING
 
@@ -107,6 +117,24 @@ def units_in_bounds(steps: Tensor, hidden: int, width: int) -> Tensor:
     return (steps + 3) * (16 * hidden + 3 * steps + 96) + 16 * width
 
 
-def gamma(terms: int, unit: float) -> float:
-    """Higham's gamma_n; infinite where it bounds nothing."""
-    return terms * unit / (1 - terms * unit) if terms * unit < 1 else float("inf")
+@float64_allowance.register
+@torch.no_grad()
+def _of_head(model: BiLSTM, *, longest: int) -> float:
+    """What is left beside the errors in boxes and bounds: the head's, over pooled states of at most one."""
+    share = FLOAT64_SHARE * (1 + margin_of_head(model.head, _states(model)))
+    return share + 4 * gamma(longest + 2 * model.config.hidden + 8, DOUBLE) * largest_logit(model, longest=longest)
+
+
+@largest_logit.register
+def _logit(model: BiLSTM, *, longest: int) -> float:
+    return logit_of_head(model.head, _states(model))
+
+
+@lowest_margin.register
+def _lowest(model: BiLSTM, *, longest: int) -> float:
+    return -margin_of_head(model.head, _states(model))
+
+
+def _states(model: BiLSTM) -> Tensor:
+    """No state exceeds one in size."""
+    return model.head.weight.new_ones(())

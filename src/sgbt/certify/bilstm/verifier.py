@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds.ibp import Pair, worst_logits
-from sgbt.certify.adjoints import Adjoints, clean_adjoints, interval_adjoints
+from sgbt.certify.bilstm.adjoints import Adjoints, clean_adjoints, interval_adjoints
+from sgbt.certify.bilstm.boxes import Steps, lstm_boxes, shrunk_boxes
+from sgbt.certify.bilstm.planes import carried_planes
+from sgbt.certify.bilstm.pooled_states import PooledStates, StateLine
+from sgbt.certify.bilstm.remainders import core_remainders, taylor_remainders
+from sgbt.certify.bilstm.tightened import tightened
 from sgbt.certify.encoded import encoded_margins
-from sgbt.certify.lstm_boxes import Steps, lstm_boxes, shrunk_boxes
-from sgbt.certify.lstm_planes import carried_planes
-from sgbt.certify.pooled_states import PooledStates, StateLine
-from sgbt.certify.question import Question
-from sgbt.certify.remainders import core_remainders, taylor_remainders
 from sgbt.certify.separable import SeparableBound
-from sgbt.certify.tightened import tightened
+from sgbt.certify.specification import Specification
 from sgbt.certify.verifier import Verifier, verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import BiLSTM
@@ -29,10 +29,10 @@ REFERENCE_SHARES = (1.0, 0.25)
 
 @dataclass(frozen=True, eq=False)
 class BiLSTMVerifier:
-    """A BiLSTM in float64 with a question to it: boxes and adjoints are found once, for all tiers."""
+    """A BiLSTM in float64 with a specification: boxes and adjoints are found once, for all tiers."""
 
     model: BiLSTM
-    question: Question
+    spec: Specification
     tables: WordTables
 
     def offers(self, tier: str) -> bool:
@@ -50,14 +50,14 @@ class BiLSTMVerifier:
     @cached_property
     def steps(self) -> Steps:
         """The boxes of all steps."""
-        return lstm_boxes(self.model, self.question, self.tables)
+        return lstm_boxes(self.model, self.spec, self.tables)
 
     @cached_property
     def pooled(self) -> PooledStates:
         """The margins by the hidden states; nothing flows back from padding."""
-        weight, bias = self.question.against_rivals(self.model.head.weight, self.model.head.bias)
+        weight, bias = self.spec.against_rivals(self.model.head.weight, self.model.head.bias)
         head = torch.stack(weight.chunk(2, dim=2))
-        lengths = self.question.lengths.clamp(min=1)
+        lengths = self.spec.lengths.clamp(min=1)
         return PooledStates(self.model.config.pooling, head, bias, self.steps.hidden, lengths)
 
     @cached_property
@@ -67,19 +67,19 @@ class BiLSTMVerifier:
 
     def interval(self) -> list[SeparableBound]:
         """Tier ibp."""
-        lengths = self.question.lengths.clamp(min=1)
+        lengths = self.spec.lengths.clamp(min=1)
         low, high = (
             self.model.pool([end[:, 0], end[:, 1]], lengths)
             for end in (self.steps.hidden.lower, self.steps.hidden.upper)
         )
-        worst = worst_logits((low, high), self.model.head.weight, self.model.head.bias, self.question.labels)
-        return [SeparableBound.flat(self.question, -worst.gather(1, self.question.rivals))]
+        worst = worst_logits((low, high), self.model.head.weight, self.model.head.bias, self.spec.labels)
+        return [SeparableBound.flat(self.spec, -worst.gather(1, self.spec.rivals))]
 
     def gradient(self) -> list[SeparableBound]:
         """Tier gbm: margin(x') = margin(x) + sum_t G_t . move_t with G in the interval gradient."""
         (low, high), lost = interval_adjoints(self.steps, self.pooled.slopes())
-        gains = self.steps.gains(self.question, (low + high) / 2, (high - low) / 2)
-        return [SeparableBound(self.question, self.pooled.margins - lost, gains)]
+        gains = self.steps.gains(self.spec, (low + high) / 2, (high - low) / 2)
+        return [SeparableBound(self.spec, self.pooled.margins - lost, gains)]
 
     def core(self) -> list[SeparableBound]:
         """Tier sgbt-core: the remainders from the curvature bound of the cell."""
@@ -104,17 +104,17 @@ class BiLSTMVerifier:
         lost = _least(back.hidden, hidden_low, hidden_high) + _least(cell, cell_low, cell_high)
         lost = lost * (1 + 4 * self.steps.errors.share.unsqueeze(1))  # a sum of terms of one sign
         lost = lost - self.steps.errors.lost_in_all(back.hidden, back.cell, back.gates)
-        gains = self.steps.gains(self.question, back.gates)
-        return SeparableBound(self.question, line.at(self.steps.hidden.clean) + lost, gains)
+        gains = self.steps.gains(self.spec, back.gates)
+        return SeparableBound(self.spec, line.at(self.steps.hidden.clean) + lost, gains)
 
     @cached_property
     def references(self) -> list[Steps]:
         """The boxes to which tier crown fits its slopes, in some sizes."""
-        fitted = self.question.fitted
+        fitted = self.spec.fitted
         if fitted is None:
             return [shrunk_boxes(self.steps, 0.0)]
-        steps = self.steps if fitted is self.question else lstm_boxes(self.model, fitted, self.tables)
-        shares = REFERENCE_SHARES if self.question.budget is not None else REFERENCE_SHARES[:1]
+        steps = self.steps if fitted is self.spec else lstm_boxes(self.model, fitted, self.tables)
+        shares = REFERENCE_SHARES if self.spec.budget is not None else REFERENCE_SHARES[:1]
         return [shrunk_boxes(steps, share) for share in shares]
 
     def fitted(self) -> list[SeparableBound]:
@@ -127,24 +127,24 @@ class BiLSTMVerifier:
             lines, offsets.chunk(len(lines)), coefficients.chunk(len(lines), dim=2), strict=True
         ):
             constant = line.offset + offset + torch.einsum("sdbrg,sdbg->br", part, self.steps.entering)
-            found.append(SeparableBound(self.question, constant, self.steps.gains(self.question, part)))
+            found.append(SeparableBound(self.spec, constant, self.steps.gains(self.spec, part)))
         return found
 
     def full(self) -> list[SeparableBound]:
         """Tier full: sgbt-taylor and crown on boxes tightened at every step, those of the reference likewise."""
-        fitted, reference = self.question.fitted, None
+        fitted, reference = self.spec.fitted, None
         if fitted is None:
             reference = self.references[0]
-        elif fitted is not self.question:
+        elif fitted is not self.spec:
             reference = tightened(lstm_boxes(self.model, fitted, self.tables), None, fitted)
-        tight = BiLSTMVerifier(self.model, self.question, self.tables)
-        tight.__dict__["steps"] = tightened(self.steps, reference, self.question)
+        tight = BiLSTMVerifier(self.model, self.spec, self.tables)
+        tight.__dict__["steps"] = tightened(self.steps, reference, self.spec)
         tight.__dict__["references"] = [tight.steps if reference is None else reference, *self.references[1:]]
         return [*tight.interval(), *tight.taylor(), *tight.fitted()]
 
     def exact(self) -> list[SeparableBound]:
         """Tier exact, for a model that reads codes: the least margins themselves, by trying all readings."""
-        return [SeparableBound.flat(self.question, encoded_margins(self.model, self.question))]
+        return [SeparableBound.flat(self.spec, encoded_margins(self.model, self.spec))]
 
 
 def _least(adjoint: Tensor, low: Tensor, high: Tensor) -> Tensor:
@@ -166,5 +166,5 @@ BILSTM_TIERS: dict[str, Callable[[BiLSTMVerifier], list[SeparableBound]]] = {
 
 
 @verifiers.register
-def _verifiers(model: BiLSTM, question: Question, tables: WordTables) -> list[Verifier]:
-    return [BiLSTMVerifier(model, question, tables)]
+def _verifiers(model: BiLSTM, spec: Specification, tables: WordTables) -> list[Verifier]:
+    return [BiLSTMVerifier(model, spec, tables)]

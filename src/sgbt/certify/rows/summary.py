@@ -1,4 +1,4 @@
-"""From rows to figures: accuracies with their denominators and 95 % intervals, and what each tier did."""
+"""From rows to figures: accuracies with 95 % intervals, what each tier did, and the cells of a table of texts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sgbt.certify.certificate import Certificate, Verdict
-from sgbt.certify.one_question import require_one_question, require_proofs
+from sgbt.certify.rows.file import require_one_budget, require_proofs
 from sgbt.core.by_class import ByClass
 from sgbt.core.registry import TIERS
 from sgbt.core.shares import Share
@@ -45,7 +45,7 @@ class Summary:
     def of(certificates: Sequence[Certificate]) -> Summary:
         """Count the verdicts and gather the times; studies and rows of several budgets are refused."""
         require_proofs(certificates, "a summary")
-        require_one_question(certificates, "a summary")
+        require_one_budget(certificates, "a summary")
         total = len(certificates)
         verdicts = Counter(row.verdict for row in certificates)
         correct, proven = total - verdicts[Verdict.MISCLASSIFIED], verdicts[Verdict.CERTIFIED]
@@ -77,4 +77,26 @@ def by_class(certificates: Sequence[Certificate], names: Sequence[str], *, label
         [(row.label, row.predicted) for row in certificates],
         proven=[(row.label, row.certified) for row in certificates],
         labelled=labelled,
+    )
+
+
+PREDICTED = ("predicted", "probability")
+PROVEN = ("verdict", "margin", "radius", "replaceable", "unknown", "tier")
+
+
+def predicted_cells(name: str, probability: float) -> tuple[str, str]:
+    """The cells of `PREDICTED`."""
+    return name, f"{probability:.6f}"
+
+
+def proven_cells(proof: Certificate) -> tuple[str, ...]:
+    """The cells of `PROVEN`; a certified text may have all its replaceable words replaced."""
+    radius = proof.replaceable if proof.certified else proof.radius
+    return (
+        str(proof.verdict),
+        f"{proof.margin:.6g}",
+        "" if radius is None else str(radius),
+        str(proof.replaceable),
+        str(proof.unknown),
+        str(proof.tier),
     )

@@ -12,8 +12,8 @@ from torch import Tensor
 from sgbt.bounds import SIGMOID, TANH, Activation, Interval
 from sgbt.bounds.core import PAIRS, core_derivatives
 from sgbt.bounds.ibp import Pair
+from sgbt.certify.bilstm.boxes import Steps
 from sgbt.certify.lines import Box, offsets
-from sgbt.certify.lstm_boxes import Steps
 
 CHUNK = 1 << 13
 

@@ -1,4 +1,4 @@
-"""Rows of attacks beside certificates of the same texts: none contradicts, and only one threat is counted."""
+"""Rows of attacks beside certificates of the same texts: each is replayed, none contradicts, one threat is counted."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sgbt.attacks.result import FAILED, SKIPPED, AttackResult, in_series
 from sgbt.certify.certificate import Certificate, Verdict
-from sgbt.certify.consistency import check_consistent
 from sgbt.certify.prepared import Prepared
-from sgbt.certify.true_rows import check_true, contradicted
+from sgbt.certify.rows.consistency import check_consistent
 from sgbt.core.errors import AttackError, CertificateError, ForgedRowError
 from sgbt.core.shares import Share
+from sgbt.models import TextClassifier
 from sgbt.threats import SubstitutionTable
 
 WHERE = "the attack rows"
@@ -41,7 +41,7 @@ class RowsApart:
 
 
 @dataclass(frozen=True, slots=True)
-class Attacked:
+class CheckedAttacks:
     """What attack rows come to beside certificates: shares of those compared, and those that were not."""
 
     shares: tuple[AttackedShares, ...] = ()
@@ -54,7 +54,7 @@ def check_attacks(
     attacks: Sequence[AttackResult],
     texts: Mapping[int, str],
     labels: Mapping[int, int] | None = None,
-) -> Attacked:
+) -> CheckedAttacks:
     """That attack rows are true of the model and contradict no certificate; shares by attack on equal texts.
 
     Rows of one attack are counted together or not at all, for leaving out those that broke a text would flatter: they
@@ -85,7 +85,7 @@ def check_attacks(
             apart.append(RowsApart(title, len(rows) - len(both), "on texts without a certificate"))
         if both:
             shares.append(_shares(title, both, proofs))
-    return Attacked(tuple(shares), tuple(apart))
+    return CheckedAttacks(tuple(shares), tuple(apart))
 
 
 def _within(row: AttackResult, table: SubstitutionTable) -> bool:
@@ -121,3 +121,74 @@ def _shares(title: str, rows: Sequence[AttackResult], proofs: Mapping[int, Certi
         )
     of = len(rows)
     return AttackedShares(title, Share(clean, of), Share(robust, of), Share(certified, of), len(proofs))
+
+
+def check_true(
+    classifier: TextClassifier,
+    attacks: Sequence[AttackResult],
+    table: SubstitutionTable | None = None,
+    *,
+    texts: Mapping[int, str] | None = None,
+    labels: Mapping[int, int] | None = None,
+    where: str,
+) -> None:
+    """That every attack row names this model, or none, and says what is so.
+
+    The swaps, written as attacks write them, make the perturbed text of the original; where the row names `table`, it
+    has them all; the model gives both texts the labels that the row says. Where `texts` and `labels` are known, the
+    row's are the same. What a row says of its status follows from its labels (`AttackResult`). That an attack found
+    nothing is not shown by this: `sgbt.attacks.replay` makes attacks again.
+    """
+    own = classifier.identity
+    for row in attacks:
+        if row.model_hash not in ("", own):  # rows of earlier versions do not say
+            raise ForgedRowError(
+                expected=f"attacks on the model with identity {own[:12]}",
+                got=f"one on {row.model_hash[:12]}",
+                where=where,
+                remedy="attack this model",
+            )
+        if texts is not None and texts.get(row.index, row.original) != row.original:
+            raise contradicted(row, "another text than that of the data", where)
+        if labels is not None and labels.get(row.index, row.label) != row.label:
+            raise contradicted(row, f"label {row.label}, where it is {labels[row.index]}", where)
+        if fault := _fault(classifier, row, table):
+            raise contradicted(row, fault, where)
+    if not attacks:
+        return
+    before = classifier.predict([row.original for row in attacks]).probabilities.argmax(axis=1)
+    after = classifier.predict([row.perturbed for row in attacks]).probabilities.argmax(axis=1)
+    for row, first, last in zip(attacks, before.tolist(), after.tolist(), strict=True):
+        if (first, last) != (row.predicted, row.after):
+            said = f"labels {row.predicted} -> {row.after}, which this model contradicts: {first} -> {last}"
+            raise contradicted(row, said, where)
+
+
+def _fault(classifier: TextClassifier, row: AttackResult, table: SubstitutionTable | None) -> str:
+    """What the row says of its words that is not so, if anything."""
+    tokens = classifier.tokenizer.tokenize(row.original)
+    if row.words != len(tokens):
+        return f"{row.words} words, where it has {len(tokens)}"
+    changes = {swap.position: swap.new for swap in row.swaps}
+    if len(changes) < len(row.swaps):
+        return "a word that is replaced twice"
+    for swap in row.swaps:
+        if not 0 <= swap.position < min(len(tokens), classifier.max_length):
+            return f"a swap at word {swap.position}, which the model does not read"
+        if tokens.words[swap.position] != swap.old:
+            return f"{swap.old!r} at word {swap.position}, where it is {tokens.words[swap.position]!r}"
+        if table is not None and row.table_hash == table.hash and swap.new not in table.substitutes(swap.old):
+            return f"{swap.old!r} -> {swap.new!r}, which is not in the table that it names"
+    if (tokens.written(changes) if changes else row.original) != row.perturbed:
+        return "another text than its swaps make"
+    return ""
+
+
+def contradicted(row: AttackResult, fault: str, where: str) -> ForgedRowError:
+    """The error that names an attack row and what it says wrongly."""
+    return ForgedRowError(
+        expected=f"a row of {row.method} for text {row.index} that says what is so",
+        got=fault,
+        where=where,
+        remedy="attack this model again",
+    )

@@ -16,44 +16,44 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.certify.question import Question
-from sgbt.certify.window_boxes import Windows
+from sgbt.certify.cnn.windows import WindowBoxes
+from sgbt.certify.specification import Specification
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS
 
 MOST_CHOICES = 1 << 13
 
 
-def chain_margins(model: TextCNN, windows: Sequence[Windows], *, most: int = MOST_CHOICES) -> Tensor:
-    """The exact least margins [texts, rivals] within the question's budget; minus infinity where a window has too many.
+def chain_margins(model: TextCNN, windows: Sequence[WindowBoxes], *, most: int = MOST_CHOICES) -> Tensor:
+    """The exact least margins [texts, rivals] within the budget; minus infinity where a window has too many.
 
     `model` is in float64 and pools by the mean; `windows` are those of its widths.
     """
     assert model.config.pooling == "mean"
-    question = windows[0].question
-    weight, bias = question.against_rivals(model.head.weight, model.head.bias)
-    found = [bias[text] + _least(model, windows, text, weight[text], most) for text in range(len(question))]
+    spec = windows[0].spec
+    weight, bias = spec.against_rivals(model.head.weight, model.head.bias)
+    found = [bias[text] + _least(model, windows, text, weight[text], most) for text in range(len(spec))]
     return torch.stack(found) if found else bias
 
 
-def _least(model: TextCNN, windows: Sequence[Windows], text: int, head: Tensor, most: int) -> Tensor:
+def _least(model: TextCNN, windows: Sequence[WindowBoxes], text: int, head: Tensor, most: int) -> Tensor:
     """The least sum of window scores of one text, [rivals]."""
-    question = windows[0].question
-    length = int(question.lengths[text])
+    spec = windows[0].spec
+    length = int(spec.lengths[text])
     widest = max(model.config.kernel_sizes)
-    slots = [_slots(question, text, place) for place in range(length)]
-    slots += [question.ids.new_zeros(1)] * max(widest - length, 0)  # the zeros that fill up a short text
+    slots = [_slots(spec, text, place) for place in range(length)]
+    slots += [spec.ids.new_zeros(1)] * max(widest - length, 0)  # the zeros that fill up a short text
     counts = [len(slot) for slot in slots]
     spans = (counts[end - widest + 1 : end + 1] for end in range(widest - 1, len(counts)))
     if any(math.prod(span) > most for span in spans):
         return head.new_full((head.shape[0],), -torch.inf)
     scores = _window_scores(model, windows, text, slots, max(length, 1), head)
-    levels = 1 if question.budget is None else min(question.budget, sum(count > 1 for count in counts)) + 1
+    levels = 1 if spec.budget is None else min(spec.budget, sum(count > 1 for count in counts)) + 1
     best = head.new_zeros((levels,) + (1,) * (widest - 1) + (head.shape[0],))
     for place, count in enumerate(counts):
         # axes: replaced so far, choices of the last `widest` words, rivals
         longer = best.unsqueeze(-2).expand(*best.shape[:-1], count, best.shape[-1])
-        if question.budget is not None and count > 1:  # any choice but the word itself is one more replacement
+        if spec.budget is not None and count > 1:  # any choice but the word itself is one more replacement
             fewer = F.pad(longer[:-1].flatten(1), (0, 0, 1, 0), value=torch.inf).view_as(longer)
             longer = torch.cat([longer[..., :1, :], fewer[..., 1:, :]], dim=-2)
         longer = longer + scores[place]
@@ -61,18 +61,18 @@ def _least(model: TextCNN, windows: Sequence[Windows], text: int, head: Tensor, 
     return best.flatten(0, -2).amin(dim=0)
 
 
-def _slots(question: Question, text: int, place: int) -> Tensor:
-    return question.allowed[text, place].nonzero().squeeze(1)
+def _slots(spec: Specification, text: int, place: int) -> Tensor:
+    return spec.allowed[text, place].nonzero().squeeze(1)
 
 
 def _window_scores(
-    model: TextCNN, windows: Sequence[Windows], text: int, slots: list[Tensor], length: int, head: Tensor
+    model: TextCNN, windows: Sequence[WindowBoxes], text: int, slots: list[Tensor], length: int, head: Tensor
 ) -> list[Tensor]:
     """For each word, what the windows that end there add to the margins, over the choices of their words.
 
     Score p broadcasts against [choices of the last `widest` words, rivals]: a narrower window has leading axes of 1.
     """
-    function, scale = ACTIVATIONS[model.config.activation].function, windows[0].question.scale
+    function, scale = ACTIVATIONS[model.config.activation].function, windows[0].spec.scale
     totals: list[Tensor] = [head.new_zeros(())] * len(slots)
     for part, own in zip(windows, head.chunk(len(windows), dim=1), strict=True):
         count = max(length - part.size + 1, 1)

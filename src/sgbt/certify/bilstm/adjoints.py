@@ -9,7 +9,7 @@ from torch import Tensor
 
 from sgbt.bounds import SIGMOID, TANH
 from sgbt.bounds.ibp import Pair
-from sgbt.certify.lstm_boxes import Steps
+from sgbt.certify.bilstm.boxes import Steps
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ Sample = int | float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RowComparison:
     """What a row claims beyond what is proven, if anything (`fault`), and what else is to be said of it.
 
     `weaker`: more can be proven than the row says. `earlier`: it is of an earlier version and states a smaller slack,
@@ -35,7 +35,7 @@ class Comparison:
     earlier: bool = False
 
 
-def compared(row: Certificate, fresh: Certificate, by_tier: Callable[[str], Certificate]) -> Comparison:
+def compared(row: Certificate, fresh: Certificate, by_tier: Callable[[str], Certificate]) -> RowComparison:
     """A row beside a proof that was made just now of the same text, label and settings.
 
     Where the row names another tier than the fresh proof, which stops at the first that certifies, the tier named must
@@ -43,22 +43,22 @@ def compared(row: Certificate, fresh: Certificate, by_tier: Callable[[str], Cert
     """
     old = covers_weights_alone(row.model_hash)
     if fault := _other_text(row, fresh) or _other_verdict(row, fresh):
-        return Comparison(fault)
+        return RowComparison(fault)
     named = by_tier(row.tier) if row.certified and row.tier != fresh.tier else fresh
     tier = row.certified and not named.certified
     if tier and not old:
-        return Comparison(f"tier {row.tier}, which does not prove it; {fresh.tier} does")
+        return RowComparison(f"tier {row.tier}, which does not prove it; {fresh.tier} does")
     fresh = max(fresh, named, key=lambda proof: (proof.certified, proof.margin))
     margin, radius = _above(row, fresh), _radius(row) > _radius(fresh)
     slack = row.slack < fresh.slack * (1 - TOLERANCE)
     if margin and not (old and row.verdict is Verdict.ABSTAINED):
-        return Comparison(f"margin {row.margin:.9g}, where {fresh.margin:.9g} is proven by {fresh.tier}")
+        return RowComparison(f"margin {row.margin:.9g}, where {fresh.margin:.9g} is proven by {fresh.tier}")
     if slack and not old:
-        return Comparison(f"a rounding slack of {row.slack:.3g}, where {fresh.slack:.3g} is needed")
+        return RowComparison(f"a rounding slack of {row.slack:.3g}, where {fresh.slack:.3g} is needed")
     if radius:
-        return Comparison(f"radius {row.radius}, where {fresh.radius} is proven")
+        return RowComparison(f"radius {row.radius}, where {fresh.radius} is proven")
     less = row.margin < fresh.margin - _tolerance(row, fresh) or _radius(row) < _radius(fresh)
-    return Comparison(weaker=row.verdict != fresh.verdict or less, earlier=margin or slack or tier)
+    return RowComparison(weaker=row.verdict != fresh.verdict or less, earlier=margin or slack or tier)
 
 
 def _other_text(row: Certificate, fresh: Certificate) -> str:

@@ -1,13 +1,13 @@
-"""Certificates on disk, one for each text."""
+"""Certificates on disk, one for each text; rows whose figures are given together have one budget."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from sgbt.certify.certificate import Certificate
-from sgbt.certify.one_question import require_one_question
 from sgbt.core import rows
 from sgbt.core.errors import CertificateError
 from sgbt.core.fields import refuse_odd_fields
@@ -25,7 +25,7 @@ def read_rows(path: str | Path) -> list[Certificate]:
         raise CertificateError(
             expected="at least one certificate", got="no whole row", where=str(path), remedy="certify with --out"
         )
-    require_one_question(found, str(path))
+    require_one_budget(found, str(path))
     return sorted(found, key=lambda row: row.index)
 
 
@@ -49,3 +49,31 @@ CERTIFICATES = rows.RowKind(
     begin=b'{"index": ',
     earlier=_earlier,
 )
+
+
+def require_one_budget(rows: Iterable[Certificate], where: str) -> None:
+    """Raise where some rows have another budget or scale than the first."""
+    first = None
+    for row in rows:
+        first = first or row
+        for name in ("max_substitutions", "scale"):
+            one, other = getattr(first, name), getattr(row, name)
+            if one != other:
+                raise CertificateError(
+                    expected=f"one {name.replace('_', ' ')} for all rows",
+                    got=f"{one} for text {first.index} and {other} for text {row.index}",
+                    where=where,
+                    remedy="certify into one file for each",
+                )
+
+
+def require_proofs(rows: Iterable[Certificate], where: str) -> None:
+    """Raise on the first row that is a study: a figure of certified texts is about proofs alone."""
+    for row in rows:
+        if row.study:
+            raise CertificateError(
+                expected="certificates of texts as they are",
+                got=f"a study with scale {row.scale:g} for text {row.index}",
+                where=where,
+                remedy="certify with scale 1",
+            )

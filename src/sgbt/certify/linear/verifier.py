@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
+from sgbt.certify.specification import Specification
 from sgbt.certify.verifier import Verifier, verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import BagOfNgrams, BagOfWords, worst_case_logits
@@ -26,7 +26,7 @@ class WorstCaseVerifier:
     """A model whose worst case is that of tier ibp, for every tier."""
 
     model: Any
-    question: Question
+    spec: Specification
 
     def offers(self, tier: str) -> bool:
         """Every tier but those that some models have beyond the others."""
@@ -43,13 +43,13 @@ class WorstCaseVerifier:
 
     def whole(self) -> SeparableBound:
         """The worst case over all words at once, whatever the budget."""
-        ask = self.question
+        ask = self.spec
         worst = worst_case_logits(self.model, ask.ids, ask.allowed, ask.mask, ask.labels, epsilon=ask.scale)
         return SeparableBound.flat(ask, -worst.gather(1, ask.rivals))
 
     def by_word(self, words: WorstByWord) -> SeparableBound:
         """The worst case as a sum over words, of which a budget takes the greatest."""
-        ask, swaps = self.question, self.question.swaps
+        ask, swaps = self.spec, self.spec.swaps
         gains = words.gains[swaps.text, swaps.place, swaps.slot].gather(1, ask.rivals[swaps.text])
         return SeparableBound(ask, -words.fixed.gather(1, ask.rivals), -gains)
 
@@ -61,7 +61,7 @@ class BagOfWordsVerifier(WorstCaseVerifier):
     @cached_property
     def known(self) -> list[SeparableBound]:
         """Both, where substitutes count in full."""
-        ask = self.question
+        ask = self.spec
         if ask.scale != 1.0:
             return [self.whole()]
         return [self.by_word(worst_by_word(self.model, ask.ids, ask.allowed, ask.mask, ask.labels)), self.whole()]
@@ -74,7 +74,7 @@ class BagOfNgramsVerifier(WorstCaseVerifier):
     @cached_property
     def known(self) -> list[SeparableBound]:
         """Both as one bound, where substitutes count in full."""
-        ask = self.question
+        ask = self.spec
         if ask.scale != 1.0:
             return [self.whole()]
         slots = torch.arange(ask.ids.shape[2], device=ask.ids.device)
@@ -87,7 +87,7 @@ class BagOfNgramsVerifier(WorstCaseVerifier):
 
         Without a budget, numbers are counted for texts that are not proven for any number, few words first.
         """
-        ask = self.question
+        ask = self.spec
         size = 1 + min(COUNTED[-1] if ask.budget is None else ask.budget, ask.ids.shape[1])
         found = bound.constant.new_full((*ask.rivals.shape, size), -torch.inf)
         open_ = torch.arange(len(ask), device=found.device)
@@ -106,10 +106,10 @@ class BagOfNgramsVerifier(WorstCaseVerifier):
 
 
 @verifiers.register
-def _linear_bag(model: BagOfWords, question: Question, tables: WordTables) -> list[Verifier]:
-    return [BagOfWordsVerifier(model, question)]
+def _linear_bag(model: BagOfWords, spec: Specification, tables: WordTables) -> list[Verifier]:
+    return [BagOfWordsVerifier(model, spec)]
 
 
 @verifiers.register
-def _gram_bag(model: BagOfNgrams, question: Question, tables: WordTables) -> list[Verifier]:
-    return [BagOfNgramsVerifier(model, question)]
+def _gram_bag(model: BagOfNgrams, spec: Specification, tables: WordTables) -> list[Verifier]:
+    return [BagOfNgramsVerifier(model, spec)]

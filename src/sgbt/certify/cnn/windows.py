@@ -1,7 +1,8 @@
-"""What the windows of a TextCNN can become: the exact range of every pre-activation over all substitutions."""
+"""The windows of a TextCNN: the exact range of every pre-activation over all substitutions, and what each swap adds."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,21 +11,89 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sgbt.certify.lines import Box
-from sgbt.certify.question import Question
-from sgbt.certify.repeated_words import WORDS_AT_ONCE, RepeatedWords
+from sgbt.certify.specification import Specification
 from sgbt.certify.word_tables import Images, Placed, WordTables
 from sgbt.models import TextCNN
 
+WORDS_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordBlock:
+    """Some distinct words that occur equally often, at places `start` to `stop` of the order, all of one word together.
+
+    `entries` [words, choices] says where the images of their choices stand, the word's own first.
+    """
+
+    start: int
+    stop: int
+    entries: Tensor
+
 
 @dataclass(frozen=True, eq=False)
-class Windows:
+class RepeatedWords:
+    """The replaceable words of a batch, ordered by how often they occur, then by how many substitutes they have."""
+
+    spec: Specification
+    placed: Placed
+
+    @cached_property
+    def entries(self) -> Tensor:
+        """Where the images of every choice stand, [texts, words, choices]; the word's own first."""
+        slots = self.spec.ids.shape[2]
+        return F.embedding(self.placed.places, self.placed.words.choices[:, :slots])
+
+    @property
+    def order(self) -> Tensor:
+        """The numbers of the replaceable words (`AllowedSwaps.spots`) in that order."""
+        return self._ordered[0]
+
+    @property
+    def most(self) -> int:
+        """The greatest number of choices of a word."""
+        return max(block.entries.shape[1] for block in self.blocks)
+
+    @cached_property
+    def blocks(self) -> list[WordBlock]:
+        """All of them, a few distinct words at a time."""
+        return list(self._blocks())
+
+    @cached_property
+    def _ordered(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The order, how often the word at each place of it occurs, and its last substitute."""
+        swaps = self.spec.swaps
+        sets = self.placed.places[swaps.spots[:, 0], swaps.spots[:, 1]]
+        _, word, occurrences = torch.unique(sets, return_inverse=True, return_counts=True)
+        slots = torch.arange(1, swaps.taken.shape[1] + 1, device=sets.device)
+        # places of one word may allow different slots, where those in between stand for the word itself
+        last = torch.zeros_like(occurrences).scatter_reduce(0, word, (swaps.taken * slots).amax(dim=1), "amax")[word]
+        times = occurrences[word]
+        order = ((times * (len(slots) + 1) + last) * len(occurrences) + word).argsort()
+        return order, times[order], last[order]
+
+    def _blocks(self) -> Iterator[WordBlock]:
+        order, times, last = self._ordered
+        spots = self.spec.swaps.spots[order]
+        start = 0
+        for occurrences, places in zip(*torch.unique_consecutive(times, return_counts=True), strict=True):
+            step, end = int(occurrences), start + int(places)
+            while start < end:
+                stop = min(start + WORDS_AT_ONCE * step, end)
+                chosen = spots[start:stop:step]
+                slots = int(last[stop - 1])
+                yield WordBlock(start, stop, self.entries[chosen[:, 0], chosen[:, 1], : slots + 1])
+                start = stop
+
+
+@dataclass(frozen=True, eq=False)
+class WindowBoxes:
     """The windows of one width `size`: their pre-activations are [texts, windows, filters].
 
     A window's pre-activation is affine in its words, so its box is exact: the ends of its words' images added up.
     An image holds what a word adds at each offset, [size, filters] after one another.
     """
 
-    question: Question
+    spec: Specification
     placed: Placed
     words: RepeatedWords
     images: Images
@@ -49,7 +118,7 @@ class Windows:
     @cached_property
     def counts(self) -> Tensor:
         """The number of windows of each text, [texts, 1]."""
-        return (self.question.lengths - self.size + 1).clamp(min=1).unsqueeze(1)
+        return (self.spec.lengths - self.size + 1).clamp(min=1).unsqueeze(1)
 
     @cached_property
     def real(self) -> Tensor:
@@ -64,7 +133,7 @@ class Windows:
     @cached_property
     def ends(self) -> tuple[Tensor, Tensor]:
         """The least and the greatest pre-activations."""
-        budget = self.question.budget
+        budget = self.spec.budget
         if budget is None or budget >= self.size:
             return self._summed(self.images.low), self._summed(self.images.high)
         least, greatest = self.clean.clone(), self.clean.clone()
@@ -86,7 +155,7 @@ class Windows:
         that distance of it, and the least value over them is taken. The moves of words, [words, slots, size * filters],
         are made for a few words at a time, so that they stay in the processor's cache.
         """
-        swaps = self.question.swaps
+        swaps = self.spec.swaps
         if not len(swaps):
             return coefficients.new_zeros(0, coefficients.shape[1])
         words, values = self.words, self.images.values
@@ -108,7 +177,7 @@ class Windows:
             ordered[part, : choices - 1] = found.view(-1, near.shape[1], choices - 1).transpose(1, 2)
         total = torch.empty_like(ordered).index_copy_(0, words.order, ordered)
         gains = total[swaps.taken]
-        return gains if self.question.scale == 1.0 else gains.mul_(self.question.scale)
+        return gains if self.spec.scale == 1.0 else gains.mul_(self.spec.scale)
 
     def gains_of_one(self, window: Tensor, coefficients: Tensor) -> Tensor:
         """What each swap adds to sum_f coefficients_f z_{window_f, f}: of one window per filter, [swaps, rivals].
@@ -116,7 +185,7 @@ class Windows:
         `window` is [texts, filters], `coefficients` [texts, rivals, filters]. Only the few words in those windows move
         it, so nothing is spent on the others.
         """
-        swaps, offsets = self.question.swaps, torch.arange(self.size, device=window.device)
+        swaps, offsets = self.spec.swaps, torch.arange(self.size, device=window.device)
         place = window.unsqueeze(2) + offsets  # [texts, filters, size]
         texts = torch.arange(self.texts, device=window.device).view(-1, 1, 1)
         entries = self.words.entries[texts, place]  # [texts, filters, size, slots]
@@ -124,7 +193,7 @@ class Windows:
         values = self.images.values.view(-1).take(
             (entries * self.size + offsets.view(1, 1, -1, 1)) * self.filters + filters
         )
-        moved = (values - values[..., :1]) * self.question.scale
+        moved = (values - values[..., :1]) * self.spec.scale
         words, slots = self.placed.places.shape[1], entries.shape[3]
         spot = (place + texts * words).unsqueeze(3) * slots + torch.arange(slots, device=window.device)
         wanted = (swaps.text * words + swaps.place) * slots + swaps.slot
@@ -166,14 +235,14 @@ class Windows:
         return worst
 
 
-def window_boxes(model: TextCNN, question: Question, tables: WordTables) -> list[Windows]:
+def window_boxes(model: TextCNN, spec: Specification, tables: WordTables) -> list[WindowBoxes]:
     """The windows of every width of `model`, which must be in float64."""
-    placed = tables.place(model, question, least=max(model.config.kernel_sizes))
-    found, words = [], RepeatedWords(question, placed)
+    placed = tables.place(model, spec, least=max(model.config.kernel_sizes))
+    found, words = [], RepeatedWords(spec, placed)
     for number, layer in enumerate(model.convolutions):
         assert isinstance(layer, nn.Conv1d)
         assert layer.bias is not None
         weight = layer.weight.permute(2, 0, 1).flatten(0, 1)
         images = placed.images(str(number), weight)
-        found.append(Windows(question, placed, words, images, layer.bias, layer.kernel_size[0]))
+        found.append(WindowBoxes(spec, placed, words, images, layer.bias, layer.kernel_size[0]))
     return found

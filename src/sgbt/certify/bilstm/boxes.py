@@ -10,9 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.bounds.ibp import Pair, scaled_by_gate
+from sgbt.certify.bilstm.rounding import LocalErrors
 from sgbt.certify.lines import Box
-from sgbt.certify.lstm_rounding import LocalErrors
-from sgbt.certify.question import Question
+from sgbt.certify.specification import Specification
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import BiLSTM
 from sgbt.models.bilstm import reversed_within
@@ -57,16 +57,16 @@ class Steps:
         """The number of hidden units."""
         return self.hidden.clean.shape[-1]
 
-    def gains(self, question: Question, coefficients: Tensor, radii: Tensor | None = None) -> Tensor:
+    def gains(self, spec: Specification, coefficients: Tensor, radii: Tensor | None = None) -> Tensor:
         """What each swap adds to the sum of coefficients . gates, [swaps, rivals], both directions together.
 
         `coefficients` is [steps, directions, texts, rivals, 4 hidden]; with `radii` they are only known to within that
         distance, and the least value is taken.
         """
         _, directions, texts, rivals, gates = coefficients.shape
-        total = coefficients.new_zeros(len(question.swaps), rivals)
+        total = coefficients.new_zeros(len(spec.swaps), rivals)
         for direction, (move, step) in enumerate(zip(self.moves, self.steps, strict=True)):
-            row = (step * directions + direction) * texts + question.swaps.text
+            row = (step * directions + direction) * texts + spec.swaps.text
             near = coefficients.reshape(-1, rivals * gates).index_select(0, row).view(-1, rivals, gates)
             total += torch.einsum("srg,sg->sr", near, move)
             if radii is not None:
@@ -75,10 +75,10 @@ class Steps:
         return total
 
 
-def lstm_boxes(model: BiLSTM, question: Question, tables: WordTables) -> Steps:
+def lstm_boxes(model: BiLSTM, spec: Specification, tables: WordTables) -> Steps:
     """Run a BiLSTM, in float64, on the texts themselves and on the boxes of all that they may become."""
-    lengths, swaps = question.lengths.clamp(min=1), question.swaps
-    placed = tables.place(model, question)
+    lengths, swaps = spec.lengths.clamp(min=1), spec.swaps
+    placed = tables.place(model, spec)
     chosen = placed.words.choices[placed.places[swaps.text, swaps.place]]
     swapped = chosen.gather(1, swaps.slot.unsqueeze(1)).squeeze(1)
     ends: list[list[Tensor]] = [[], [], []]
@@ -87,15 +87,15 @@ def lstm_boxes(model: BiLSTM, question: Question, tables: WordTables) -> Steps:
         bias = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
         images = placed.images(str(backwards), lstm.get_parameter("weight_ih_l0"), bias)
         moved = images.values.index_select(0, swapped) - images.values.index_select(0, chosen[:, 0])
-        moves.append(moved if question.scale == 1.0 else moved.mul_(question.scale))
+        moves.append(moved if spec.scale == 1.0 else moved.mul_(spec.scale))
         for kept, entry in zip(ends, (images.own, images.low, images.high), strict=True):
             there = F.embedding(entry[placed.places], images.values)
             kept.append(reversed_within(there, lengths) if backwards else there)
     own, low, high = (torch.stack(pair).permute(2, 0, 1, 3) for pair in ends)
     recurrent = torch.stack([lstm.get_parameter("weight_hh_l0") for lstm in (model.forwards, model.backwards)])
     errors = LocalErrors.of(model, lengths)
-    entering = (own, own) if question.budget == 0 else (low, high)
-    box = _run((own, own), entering, recurrent, budget=question.budget, errors=errors)
+    entering = (own, own) if spec.budget == 0 else (low, high)
+    box = _run((own, own), entering, recurrent, budget=spec.budget, errors=errors)
     gates, before, after, hidden = (
         Box.around(clean, *pair) for clean, pair in zip(_states(own, recurrent), box, strict=True)
     )

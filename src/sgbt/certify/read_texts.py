@@ -1,12 +1,16 @@
-"""Corpus: the texts to be certified as rows of a substitution index, with what their model says of them."""
+"""The texts to be certified as a model reads them, in batches, and work on several batches at a time."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+import torch
 
 from sgbt.core.errors import CertificateError
 from sgbt.data import Batch, RaggedIds, Split, TokenisedTexts, tokenise
@@ -19,7 +23,7 @@ UNLIKE = 1.25
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus:
+class ReadTexts:
     """`rows` holds what the model reads of each text, `whole` how many words it has, `logits` what it is told.
 
     Where the model was trained for another table than `index` has, `reference` is that one's index and the texts as its
@@ -44,7 +48,7 @@ class Corpus:
         labels: Sequence[int] | None,
         index: SubstitutionIndex,
         other: SubstitutionIndex | None = None,
-    ) -> Corpus:
+    ) -> ReadTexts:
         """Read texts; labels come from the split, from `labels`, or are predictions; `other` indexes the reference."""
         if isinstance(texts, str):
             raise CertificateError(expected="a list of texts", got="one text", where="certify", remedy="write [text]")
@@ -69,7 +73,7 @@ class Corpus:
         reference = None
         if other is not None:
             reference = other, tokens.as_ids_of(other.rows_of(tokens.types)).cut(classifier.max_length)
-        return Corpus(index, uncut.lengths, rows, chosen, logits, hashes, reference)
+        return ReadTexts(index, uncut.lengths, rows, chosen, logits, hashes, reference)
 
     def batches(self, pending: Sequence[int], positions: int) -> Iterator[Batch]:
         """The texts still to be decided, in batches of like length of at most so many positions."""
@@ -95,3 +99,34 @@ def _check_labels(labels: np.ndarray, texts: int, classes: int) -> None:
         raise CertificateError(expected="one label for each text", got=f"{texts} texts and {len(labels)} labels")
     if texts and not 0 <= labels.min() <= labels.max() < classes:
         raise CertificateError(expected=f"labels from 0 to {classes - 1}", got=f"{labels.min()} to {labels.max()}")
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_order(work: Callable[[Item], Result], items: Iterable[Item], *, threads: int) -> Iterator[Result]:
+    """work(item) for every item. Meanwhile torch computes each operation on one thread: threads share out the items.
+
+    Torch leaves Python's lock while it computes, so threads are enough, and all read the same tables. Only a few items
+    are taken before their turn.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        if threads == 1:
+            yield from map(work, items)
+            return
+        pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+    finally:
+        torch.set_num_threads(before)

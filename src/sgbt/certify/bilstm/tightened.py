@@ -18,27 +18,27 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds.ibp import Pair
+from sgbt.certify.bilstm.boxes import Steps, cell_box
+from sgbt.certify.bilstm.planes import Planes, added_planes, kept_planes, output_planes
 from sgbt.certify.lines import Box
-from sgbt.certify.lstm_boxes import Steps, cell_box
-from sgbt.certify.lstm_planes import Planes, added_planes, kept_planes, output_planes
-from sgbt.certify.question import Question
+from sgbt.certify.specification import Specification
 
 LOOKBACK = 16
 
 
-def tightened(steps: Steps, reference: Steps | None, question: Question, *, lookback: int = LOOKBACK) -> Steps:
+def tightened(steps: Steps, reference: Steps | None, spec: Specification, *, lookback: int = LOOKBACK) -> Steps:
     """The same steps with boxes that are nowhere wider; the planes have slopes fitted to the reference boxes.
 
     Without a reference they are fitted to the tightened boxes themselves.
     """
-    return _Tightening(steps, reference, question, lookback).run()
+    return _Tightening(steps, reference, spec, lookback).run()
 
 
 @dataclass
 class _Tightening:
     steps: Steps
     reference: Steps | None
-    question: Question
+    spec: Specification
     lookback: int
     output: list[Planes] = field(default_factory=list)
     kept: list[Planes] = field(default_factory=list)
@@ -48,7 +48,7 @@ class _Tightening:
     hidden: list[Box] = field(default_factory=list)
 
     def run(self) -> Steps:
-        self.words = _choices(self.steps, self.question)
+        self.words = _choices(self.steps, self.spec)
         before = self.steps.before.at(0)
         befores = []
         for step in range(self.steps.entering.shape[0]):
@@ -124,16 +124,16 @@ class _Tightening:
         return total
 
 
-def _choices(steps: Steps, question: Question) -> list[Tensor]:
+def _choices(steps: Steps, spec: Specification) -> list[Tensor]:
     """For every step, what each choice of its word adds to the gates: [directions, texts, choices, 4 hidden].
 
     A slot that is not allowed repeats the word itself, so that least and greatest values are right without a mask.
     """
     length, directions, texts, gates = steps.entering.shape
-    slots = question.ids.shape[2]
+    slots = spec.ids.shape[2]
     table = steps.entering.unsqueeze(3).repeat(1, 1, 1, slots, 1)
     for direction, (move, step) in enumerate(zip(steps.moves, steps.steps, strict=True)):
-        table[step, direction, question.swaps.text, question.swaps.slot] += move
+        table[step, direction, spec.swaps.text, spec.swaps.slot] += move
     return list(table.view(length, directions, texts, slots, gates).unbind())
 
 

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds import SIGMOID, TANH, Activation
+from sgbt.certify.bilstm.boxes import Steps
 from sgbt.certify.lines import TIE, Box, Line, Lines, fitted_slopes
-from sgbt.certify.lstm_boxes import Steps
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ from itertools import groupby
 from typing import Any
 
 from sgbt.attacks.result import AttackResult
-from sgbt.certify.attacked import AttackedShares, RowsApart, check_attacks
 from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.certifying import certify
-from sgbt.certify.comparison import Comparison, Sample, compared, drawn_seed, forged, sampled
-from sgbt.certify.corpus import hash_of_text
 from sgbt.certify.prepared import Prepared, prepared_of
+from sgbt.certify.read_texts import hash_of_text
+from sgbt.certify.rows.attacked import AttackedShares, RowsApart, check_attacks
+from sgbt.certify.rows.comparison import RowComparison, Sample, compared, drawn_seed, forged, sampled
 from sgbt.core.errors import CertificateError
 from sgbt.data import Split
 from sgbt.models import Identity, Naming, TextClassifier, identity_of
@@ -86,7 +86,7 @@ def verify(
     if sample is not None and seed is None:
         seed = drawn_seed()
     chosen = sampled(certificates, sample, seed or 0)
-    found: list[Comparison] = []
+    found: list[RowComparison] = []
     for rows in _together(chosen):
         found += _proven_again(prepared, rows, known, threads, where)
         if listener:
@@ -110,7 +110,7 @@ def verify(
 
 def _proven_again(
     prepared: Prepared, rows: Sequence[Certificate], texts: Mapping[int, str], threads: int | None, where: str
-) -> list[Comparison]:
+) -> list[RowComparison]:
     """Rows of the same settings beside fresh proofs of their texts; the first that claims too much is an error."""
 
     def proven(some: Sequence[Certificate], tiers: Sequence[str]) -> list[Certificate]:

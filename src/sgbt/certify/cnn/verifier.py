@@ -11,14 +11,14 @@ from torch import Tensor
 
 from sgbt.bounds import ACTIVATIONS, Activation
 from sgbt.bounds.ibp import worst_logits
-from sgbt.certify.chain import chain_margins
+from sgbt.certify.cnn.chain import chain_margins
+from sgbt.certify.cnn.feature_lines import FeatureLines, PeakLine, Peaks, mean_lines, reference_lines
+from sgbt.certify.cnn.windows import WindowBoxes, window_boxes
 from sgbt.certify.encoded import encoded_margins
-from sgbt.certify.feature_lines import FeatureLines, PeakLine, Peaks, mean_lines, reference_lines
 from sgbt.certify.lines import Box, Relaxation, curvature_lines, slope_range, tangent_lines
-from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
+from sgbt.certify.specification import Specification
 from sgbt.certify.verifier import Verifier, verifiers
-from sgbt.certify.window_boxes import Windows, window_boxes
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
@@ -29,10 +29,10 @@ REFERENCE_SHARES = (1.0, 0.25)
 
 @dataclass(frozen=True, eq=False)
 class CNNVerifier:
-    """A TextCNN in float64 with a question to it: the boxes of its windows are found once, for all tiers."""
+    """A TextCNN in float64 with a specification: the boxes of its windows are found once, for all tiers."""
 
     model: TextCNN
-    question: Question
+    spec: Specification
     tables: WordTables
 
     def offers(self, tier: str) -> bool:
@@ -48,9 +48,9 @@ class CNNVerifier:
         return self.model.config.pooling == "mean" or self.model.embedding.codes is not None
 
     @cached_property
-    def windows(self) -> list[Windows]:
+    def windows(self) -> list[WindowBoxes]:
         """The windows of every width."""
-        return window_boxes(self.model, self.question, self.tables)
+        return window_boxes(self.model, self.spec, self.tables)
 
     @property
     def phi(self) -> Activation:
@@ -60,13 +60,13 @@ class CNNVerifier:
     @cached_property
     def heads(self) -> list[Tensor]:
         """The head's weights of (label - rival), [texts, rivals, filters] for every width."""
-        weight, _ = self.question.against_rivals(self.model.head.weight, self.model.head.bias)
+        weight, _ = self.spec.against_rivals(self.model.head.weight, self.model.head.bias)
         return list(weight.chunk(len(self.model.config.kernel_sizes), dim=2))
 
     @cached_property
     def bias(self) -> Tensor:
         """The head's bias of (label - rival)."""
-        return self.question.against_rivals(self.model.head.weight, self.model.head.bias)[1]
+        return self.spec.against_rivals(self.model.head.weight, self.model.head.bias)[1]
 
     @cached_property
     def peaks(self) -> list[Peaks]:
@@ -76,12 +76,12 @@ class CNNVerifier:
     @cached_property
     def references(self) -> list[list[Box]]:
         """The boxes to which tier crown fits its slopes: for some sizes, those of the windows of every width."""
-        fitted = self.question.fitted
+        fitted = self.spec.fitted
         if fitted is None:
             return [[Box(each.clean, each.clean, each.clean) for each in self.windows]]
-        same = fitted is self.question
+        same = fitted is self.spec
         windows = self.windows if same else window_boxes(self.model, fitted, self.tables)
-        shares = REFERENCE_SHARES if self.question.budget is not None else REFERENCE_SHARES[:1]
+        shares = REFERENCE_SHARES if self.spec.budget is not None else REFERENCE_SHARES[:1]
         return [[each.box.shrunk(share) for each in windows] for share in shares]
 
     def through_windows(self, *menu: Sequence[FeatureLines]) -> list[SeparableBound]:
@@ -125,17 +125,17 @@ class CNNVerifier:
 
     def _separable(self, constants: Sequence[Tensor], gains: Tensor) -> list[SeparableBound]:
         parts = zip(constants, gains.chunk(len(constants), dim=1), strict=True)
-        return [SeparableBound(self.question, constant, gain) for constant, gain in parts]
+        return [SeparableBound(self.spec, constant, gain) for constant, gain in parts]
 
     def interval(self) -> list[SeparableBound]:
         """Tier ibp, from the exact boxes of the windows: the only tier without first-order term."""
-        activation, lengths = FUNCTIONS[self.model.config.activation], self.question.lengths
+        activation, lengths = FUNCTIONS[self.model.config.activation], self.spec.lengths
         ends, pool = [windows.ends for windows in self.windows], self.model.pool
         if not activation.monotone:
             ends, pool = [activation.range(*pair) for pair in ends], self.model.pool_activated  # type: ignore[assignment]
         box = pool([low for low, _ in ends], lengths), pool([high for _, high in ends], lengths)
-        worst = worst_logits(box, self.model.head.weight, self.model.head.bias, self.question.labels)
-        return [SeparableBound.flat(self.question, -worst.gather(1, self.question.rivals))]
+        worst = worst_logits(box, self.model.head.weight, self.model.head.bias, self.spec.labels)
+        return [SeparableBound.flat(self.spec, -worst.gather(1, self.spec.rivals))]
 
     def gradient(self) -> list[SeparableBound]:
         """Tier gbm, the mean value form: margin(x') = margin(x) + G . (x' - x) for some G in the interval gradient.
@@ -152,11 +152,11 @@ class CNNVerifier:
             part = windows.gains(head * middle, head.abs() * radius)
             gains = part if gains is None else gains + part
         clean = [windows.box.clean for windows in self.windows]
-        features = self.model.pool(clean, self.question.lengths).chunk(len(self.model.config.kernel_sizes), dim=1)
+        features = self.model.pool(clean, self.spec.lengths).chunk(len(self.model.config.kernel_sizes), dim=1)
         for head, feature in zip(self.heads, features, strict=True):
             constant = constant + torch.einsum("brf,bf->br", head, feature)
         assert gains is not None
-        return [SeparableBound(self.question, constant, gains)]
+        return [SeparableBound(self.spec, constant, gains)]
 
     def _slopes(self, number: int) -> tuple[Tensor, Tensor]:
         """Middle and radius of what each window passes on to its feature, [texts, windows, filters], for one width."""
@@ -211,10 +211,10 @@ class CNNVerifier:
         """Tier exact: the least margins themselves, by trying all readings of codes, or by dynamic programming."""
         found = []
         if self.model.embedding.codes is not None:
-            found.append(encoded_margins(self.model, self.question))
+            found.append(encoded_margins(self.model, self.spec))
         if self.model.config.pooling == "mean":
             found.append(chain_margins(self.model, self.windows))
-        return [SeparableBound.flat(self.question, margins) for margins in found]
+        return [SeparableBound.flat(self.spec, margins) for margins in found]
 
 
 CNN_TIERS: dict[str, Callable[[CNNVerifier], list[SeparableBound]]] = {
@@ -228,5 +228,5 @@ CNN_TIERS: dict[str, Callable[[CNNVerifier], list[SeparableBound]]] = {
 
 
 @verifiers.register
-def _verifiers(model: TextCNN, question: Question, tables: WordTables) -> list[Verifier]:
-    return [CNNVerifier(model, question, tables)]
+def _verifiers(model: TextCNN, spec: Specification, tables: WordTables) -> list[Verifier]:
+    return [CNNVerifier(model, spec, tables)]
