@@ -11,7 +11,7 @@ from sgbt.attacks import attack, query_engine
 from sgbt.attacks.queries.bag_of_ngrams import BagOfNgramsEngine
 from sgbt.attacks.queries.engine import IdQuery, PlainEngine, WordSwaps
 from sgbt.models import BagOfNgrams, Sum, TextClassifier
-from sgbt.models.bag_of_ngrams import MAP_SHIFT, distinct_runs, last_words
+from sgbt.models.bag_of_ngrams.model import MAP_SHIFT, distinct_runs, last_words
 
 CONFIGS = {
     "one map": {},

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sgbt.attacks.queries.engine import IdQuery, Ids, Neighbourhood, query_engine
 from sgbt.models import BagOfNgrams
-from sgbt.models.bag_of_ngrams import AT_THE_END, BITS, MAP_SHIFT
+from sgbt.models.bag_of_ngrams.model import AT_THE_END, BITS, MAP_SHIFT
 
 Array = NDArray[Any]
 MOST = 1 << 15
