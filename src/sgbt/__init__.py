@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         local_second_order,
         proposition_one,
     )
+    from sgbt.bridges.sklearn import SynonymEncoder
     from sgbt.certify import Certificate, Verdict, certify, check_consistent, explain  # type: ignore[no-redef, unused-ignore]
     from sgbt.core.errors import SgbtError
     from sgbt.data import TextDataset, Tokenizer, load_dataset

@@ -5,7 +5,7 @@
 TEXTS.jsonl has {"index": ..., "text": ...} on each line. Of each row it says "checked" if margin, radius and verdict
 were recomputed in float64, with the slack as stated (tiers ibp, exact, clean), else what is not its business: such a
 row is only compared with what the text itself has. Exit code 0: no row claims too much; 1: one does; 2: something
-cannot be read, or a row is a study (scale below 1) and no proof; 3: no row was checked. See docs/verify.md.
+cannot be read, or a row is a study (scale below 1) and no proof; 3: no row was checked. See docs/howto/verify.md.
 """
 
 import argparse
@@ -35,10 +35,10 @@ TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16
 Found = namedtuple("Found", "fault skipped margin")  # what is not so, or ""; what was not checked, or ""; margin anew
 
 
-def require(so: Any, wanted: str) -> None:
+def require(so: Any, expected: str) -> None:
     """Refuse what could be read in two ways, or not at all."""
     if not so:
-        raise ValueError(f"wanted {wanted}")
+        raise ValueError(f"expected {expected}")
 
 
 def read_tensors(path: Path) -> tuple[Weights, str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sgbt.certify.floor import lowest_margin
 from sgbt.certify.rounding import rounding_slack
-from sgbt.certify.tiers import in_float64, require_finite
+from sgbt.certify.verifier import in_float64, lowest_margin, require_finite
 from sgbt.certify.word_tables import WordTables
 from sgbt.core.errors import CertificateError
 from sgbt.models import AnyModel, TextClassifier
@@ -22,7 +21,7 @@ class Prepared:
     prepares once. Once the classifier's model is another than `state` says, it is refused: `model` is a copy of it in
     float64, `slack` its rounding allowance, `floor` the margin that every text has at least, and `model_hash` the
     identity of the classifier, its name in every certificate. `reference` is the index of the table that the model was
-    trained for, where that is another one: tiers fit their slopes to it (`Question.reference`).
+    trained for, where that is another one: tiers fit their slopes to it (`Specification.reference`).
     """
 
     classifier: TextClassifier
@@ -46,7 +45,7 @@ class Prepared:
         allowed = table if table is not None else classifier.table
         if allowed is None:
             raise CertificateError(
-                wanted="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
+                expected="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
             )
         allowed.require_read_by(classifier.tokenizer)
         require_finite(classifier.model)
@@ -71,11 +70,11 @@ def prepared_of(given: TextClassifier | Prepared, table: SubstitutionTable | Non
         return Prepared.of(given, table)
     if table is not None and table.hash != given.table.hash:
         raise CertificateError(
-            wanted="the table that was prepared for", got="another", where="certify", remedy="leave the table out"
+            expected="the table that was prepared for", got="another", where="certify", remedy="leave the table out"
         )
     if not given.state.still_of(given.classifier.model):
         raise CertificateError(
-            wanted="the model that was prepared for",
+            expected="the model that was prepared for",
             got="one whose weights or options changed since",
             where="certify",
             remedy="prepare again",

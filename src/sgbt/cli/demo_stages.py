@@ -13,7 +13,7 @@ from rich.console import Console
 
 from sgbt.attacks import AttackResult, attack
 from sgbt.certify import Certificate, certify, check_consistent
-from sgbt.certify.texts import KnownTexts
+from sgbt.certify.rows.texts import KnownTexts
 from sgbt.cli import options as opt
 from sgbt.cli.attack_view import AttackView
 from sgbt.cli.progress import counting
@@ -91,7 +91,7 @@ def data_of(
     say("finding substitutes (where the published list cannot be had, a list is made from WordNet: a minute, once)")
     table = opt.table_of(substitutions, vectors, data_home=data_home)
     if table is None:
-        raise LexiconError(wanted="a substitution table", got="none", where="--substitutions")
+        raise LexiconError(expected="a substitution table", got="none", where="--substitutions")
     parts = (_spread(whole.train, settings.reviews), _spread(whole.dev, DEV), _spread(whole.test, settings.limit))
     return Data(
         TextDataset(whole.name, whole.label_names, *parts, whole.duplicates),

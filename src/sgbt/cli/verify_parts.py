@@ -9,8 +9,8 @@ from rich.console import Console
 
 from sgbt.attacks import AttackResult
 from sgbt.certify import Certificate, Verified, verify
-from sgbt.certify.comparison import Sample
-from sgbt.certify.texts import KnownTexts
+from sgbt.certify.rows.comparison import Sample
+from sgbt.certify.rows.texts import KnownTexts
 from sgbt.cli.certify_parts import numbered_as, split_named
 from sgbt.cli.progress import counting
 from sgbt.cli.reading import Reading
@@ -34,7 +34,7 @@ def sample_of(given: str) -> Sample:
         share = 0.0
     if not 0 < share <= 1:
         raise CertificateError(
-            wanted="all, a number of rows, or a share such as 0.1 or 10%", got=repr(given), where="--sample"
+            expected="all, a number of rows, or a share such as 0.1 or 10%", got=repr(given), where="--sample"
         )
     return share if share < 1 else None
 

@@ -34,12 +34,12 @@ def adopt_vocabulary(
     if source is None and vocabulary is not None:
         if len(vocabulary) != rows:
             raise TrainingError(
-                wanted=f"a vocabulary of {rows} ids, one for each row of the embedding", got=str(len(vocabulary))
+                expected=f"a vocabulary of {rows} ids, one for each row of the embedding", got=str(len(vocabulary))
             )
         return vocabulary
     if source is None:
         raise TrainingError(
-            wanted="the vocabulary of the model's embedding", got="none", where="train", remedy="pass vocabulary="
+            expected="the vocabulary of the model's embedding", got="none", where="train", remedy="pass vocabulary="
         )
     if vocabulary is not None:
         model.embedding.adopt(vocabulary)

@@ -73,7 +73,7 @@ class Certified(IBP):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.closeness not in KINDS:
-            raise TrainingError(wanted=f"one of {', '.join(KINDS)}", got=repr(self.closeness), where="closeness")
+            raise TrainingError(expected=f"one of {', '.join(KINDS)}", got=repr(self.closeness), where="closeness")
         self.normaliser  # noqa: B018 - building it checks the options
         for option in ("beta", "gamma", "drawn_together"):
             check_range(option, getattr(self, option), 0)
@@ -84,7 +84,7 @@ class Certified(IBP):
         listed = self.ties if isinstance(self.ties, tuple) else (None,)
         if not all(type(each) in (int, float) and 0 < each < math.inf for each in listed):
             raise TrainingError(
-                wanted="ties as a list of numbers above 0, all finite", got=repr(self.ties), where="the objective"
+                expected="ties as a list of numbers above 0, all finite", got=repr(self.ties), where="the objective"
             )
         self.recipe  # noqa: B018 - building it checks the options
 
@@ -124,7 +124,7 @@ class Certified(IBP):
         for name in self.of_networks:
             if getattr(self, name) not in (getattr(plain, name), 0):
                 raise TrainingError(
-                    wanted="an objective certified without growth penalties, ties or channels for a linear model",
+                    expected="an objective certified without growth penalties, ties or channels for a linear model",
                     got=f"{name} = {getattr(self, name)}",
                     remedy="leave it out: the worst case of a linear model is exact",
                 )
@@ -160,8 +160,8 @@ class Certified(IBP):
         return parts
 
 
-def _refused(wanted: str, got: str, remedy: str) -> TrainingError:
-    return TrainingError(wanted=wanted, got=got, where="the objective", remedy=remedy)
+def _refused(expected: str, got: str, remedy: str) -> TrainingError:
+    return TrainingError(expected=expected, got=got, where="the objective", remedy=remedy)
 
 
 @recipe_of.register

@@ -38,4 +38,4 @@ def closeness(model: Network, step: Step, kind: str) -> Tensor:
         near = (others - anchor.unsqueeze(1)).norm(dim=-1)
         far = (strangers - anchor).norm(dim=-1, keepdim=True)
         return F.relu(near - far + 1.0)[sets.allowed[several][:, 1:]].mean()
-    raise TrainingError(wanted=f"one of {', '.join(KINDS)}", got=repr(kind), where="the option closeness")
+    raise TrainingError(expected=f"one of {', '.join(KINDS)}", got=repr(kind), where="the option closeness")

@@ -42,15 +42,15 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "max_length", "patience"):
             if getattr(self, name) < 1:
-                raise TrainingError(wanted=f"{name} of at least 1", got=str(getattr(self, name)))
+                raise TrainingError(expected=f"{name} of at least 1", got=str(getattr(self, name)))
         for name in ("learning_rate", "clip"):
             if not getattr(self, name) > 0:
-                raise TrainingError(wanted=f"{name} above 0", got=str(getattr(self, name)))
+                raise TrainingError(expected=f"{name} above 0", got=str(getattr(self, name)))
         if not 0 <= self.fall < math.inf:
-            raise TrainingError(wanted="fall of at least 0, and finite", got=str(self.fall))
+            raise TrainingError(expected="fall of at least 0, and finite", got=str(self.fall))
         for name in ("weight_decay", "rare", "checkpoint_seconds"):
             if not getattr(self, name) >= 0:
-                raise TrainingError(wanted=f"{name} of at least 0", got=str(getattr(self, name)))
+                raise TrainingError(expected=f"{name} of at least 0", got=str(getattr(self, name)))
 
 
 PRESETS: dict[str, TrainingConfig] = {
@@ -84,18 +84,20 @@ def chosen(known: Mapping[str, T], name: str, where: str) -> T:
     """What a name stands for; one that is not known is told with those that are, and the nearest."""
     if name not in known:
         raise TrainingError(
-            wanted=f"one of {', '.join(known)}", got=repr(name), where=where, remedy=did_you_mean(name, known)
+            expected=f"one of {', '.join(known)}", got=repr(name), where=where, remedy=did_you_mean(name, known)
         )
     return known[name]
 
 
 def read_toml(path: Path) -> dict[str, dict[str, Any]]:
     """Tables `training`, `model`, `objective` and `start` of a configuration file."""
-    tables = documents.read_toml(path, kind=TrainingError, wanted="a configuration file in TOML")
+    tables = documents.read_toml(path, kind=TrainingError, expected="a configuration file in TOML")
     odd = sorted(set(tables) - {"training", "model", "objective", "start"})
     odd += [name for name, table in tables.items() if not isinstance(table, dict)]
     if odd:
-        raise TrainingError(wanted="the tables training, model, objective and start", got=repr(odd[0]), where=str(path))
+        raise TrainingError(
+            expected="the tables training, model, objective and start", got=repr(odd[0]), where=str(path)
+        )
     return tables
 
 
@@ -105,9 +107,9 @@ def with_options(value: Value, options: dict[str, Any], where: str) -> Value:
     for name, option in options.items():
         if name not in known:
             raise TrainingError(
-                wanted=f"one of {', '.join(sorted(known)) or 'no'} options", got=repr(name), where=where
+                expected=f"one of {', '.join(sorted(known)) or 'no'} options", got=repr(name), where=where
             )
-        wanted = kind_of_option(getattr(value, name) if known[name] is MISSING else known[name])
-        if not wanted.fits(option):
-            raise TrainingError(wanted=f"{wanted.name} for {name}", got=repr(option), where=where)
+        expected = kind_of_option(getattr(value, name) if known[name] is MISSING else known[name])
+        if not expected.fits(option):
+            raise TrainingError(expected=f"{expected.name} for {name}", got=repr(option), where=where)
     return replace(value, **options)

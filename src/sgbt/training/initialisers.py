@@ -93,10 +93,10 @@ def check_starts_as_linear(model: Network) -> None:
         f"{config.classes} filters or units and numbers per word at least": config.classes
         > min(units, model.embedding.width),
     }
-    for wanted, fails in odd.items():
+    for expected, fails in odd.items():
         if fails:
             raise TrainingError(
-                wanted=f"a network with {wanted}", got=str(config), where="from_bag", remedy="leave from_bag out"
+                expected=f"a network with {expected}", got=str(config), where="from_bag", remedy="leave from_bag out"
             )
 
 
@@ -117,7 +117,7 @@ def start_as_linear(model: Network, bag: BagOfWords, *, words: float) -> None:
 def _copy_coordinates(model: Any, classes: Tensor, scale: float, size: float) -> None:
     """Make the first features the last coordinates of the words, and the head multiply them by `scale / size`."""
     raise TrainingError(
-        wanted="a TextCNN or a BiLSTM to start as a BagOfWords", got=type(model).__name__, where="warm start"
+        expected="a TextCNN or a BiLSTM to start as a BagOfWords", got=type(model).__name__, where="warm start"
     )
 
 

@@ -83,7 +83,7 @@ def _check_room(model: BagOfWords, kinds: PositionKinds, sets: RowSets) -> None:
         tables += kinds.read_by(reads, sets).options(sets if reads.word else sets.by_code)
     if total > MOST_LISTED and tables > MOST_FEATURES:
         raise TrainingError(
-            wanted=f"at most {MOST_FEATURES:,} features of words beside codes, in all texts together",
+            expected=f"at most {MOST_FEATURES:,} features of words beside codes, in all texts together",
             got=f"{tables:,}, of {total:,} ways to put a word between codes",
             where="a BagOfWords",
             remedy="let it read single words (features = []), lower its resolution, or take a smaller table",
@@ -186,7 +186,7 @@ class LinearTrainer(Trainer):
             return None
         if bag.source is None:
             raise TrainingError(
-                wanted="word vectors for a BagOfWords that learns from them",
+                expected="word vectors for a BagOfWords that learns from them",
                 got="none",
                 remedy="BagOfWords(vectors=...)",
             )

@@ -50,7 +50,7 @@ class RunLog:
                     os.fsync(stream.fileno())  # before the checkpoint that counts on these rows
             except OSError as problem:
                 raise TrainingError(
-                    wanted="to write the log",
+                    expected="to write the log",
                     got=(problem.strerror or str(problem)).lower(),
                     where=str(path),
                     remedy="make room and run the same command again: it goes on from the last checkpoint",
@@ -64,12 +64,12 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     rows = []
-    content = read_bounded(path, kind=TrainingError, wanted="the log of a run")
+    content = read_bounded(path, kind=TrainingError, expected="the log of a run")
     lines = content[: content.rfind(b"\n") + 1].splitlines()
     for number, line in enumerate(lines, start=1):
         where = f"{path}, line {number}"
         row = json_object(line, kind=TrainingError, where=where, finite=False)
         if type(row.get("epoch")) is not int:
-            raise TrainingError(wanted="rows that sgbt wrote", got="one without its epoch", where=where)
+            raise TrainingError(expected="rows that sgbt wrote", got="one without its epoch", where=where)
         rows.append(row)
     return rows

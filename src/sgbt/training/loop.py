@@ -249,7 +249,7 @@ def trainer_of(model: Any, corpus: Corpus) -> Callable[..., Trainer]:
 
 def _not_finite(got: str, where: str) -> TrainingError:
     return TrainingError(
-        wanted="a finite loss",
+        expected="a finite loss",
         got=got,
         where=where,
         remedy="the last good weights are kept; lower the learning rate or that part's weight, with another --out",

@@ -90,7 +90,7 @@ class Objective:
     def for_linear_model(self) -> Objective:
         """The same objective for a linear model, whose worst case is exact; refused where it has no meaning there."""
         raise TrainingError(
-            wanted="one of standard, ibp, certified for a linear model", got=self.name, where="the objective"
+            expected="one of standard, ibp, certified for a linear model", got=self.name, where="the objective"
         )
 
     def prepare(self, model: Network, corpus: Corpus) -> Network:
@@ -113,8 +113,8 @@ class Objective:
 def check_range(name: str, value: float, least: float, greatest: float = math.inf) -> None:
     """Refuse an option outside its range, by name."""
     if not least <= value <= greatest or value == math.inf:  # refuses NaN as well
-        wanted = f"at least {least:g} and finite" if greatest == math.inf else f"from {least:g} to {greatest:g}"
-        raise TrainingError(wanted=f"{name} {wanted}", got=str(value), where="the objective")
+        expected = f"at least {least:g} and finite" if greatest == math.inf else f"from {least:g} to {greatest:g}"
+        raise TrainingError(expected=f"{name} {expected}", got=str(value), where="the objective")
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,10 @@ def device_named(name: str | torch.device = "auto") -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     kind = str(name).split(":")[0]
     if kind not in DEVICES:
-        raise TrainingError(wanted=f"one of {', '.join(DEVICES)}", got=repr(str(name)), where="the option device")
+        raise TrainingError(expected=f"one of {', '.join(DEVICES)}", got=repr(str(name)), where="the option device")
     if kind == "cuda" and not torch.cuda.is_available():
         raise TrainingError(
-            wanted="a GPU that torch can use", got="none", where="the option device", remedy="use cpu or auto"
+            expected="a GPU that torch can use", got="none", where="the option device", remedy="use cpu or auto"
         )
     if str(name) == "cuda" and "LOCAL_RANK" in os.environ:
         return torch.device("cuda", int(os.environ["LOCAL_RANK"]))

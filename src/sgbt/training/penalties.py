@@ -77,7 +77,9 @@ class Normaliser:
             ("domain", self.domain, DOMAINS),
         ):
             if value not in allowed:
-                raise TrainingError(wanted=f"one of {', '.join(allowed)}", got=repr(value), where=f"the option {what}")
+                raise TrainingError(
+                    expected=f"one of {', '.join(allowed)}", got=repr(value), where=f"the option {what}"
+                )
 
     def start(self, model: Network, step: Step | None, *, curved: bool = True) -> dict[str, float]:
         """What both totals will be divided by; `curved` says that the curvature counts."""
@@ -108,7 +110,9 @@ class Normaliser:
 def layer_bounds(model: Any, step: Step | None, domain: str) -> list[ConvBounds | LSTMCellBounds]:
     """The growth and curvature bounds of every layer of a model; a new kind of network registers its own here."""
     raise TrainingError(
-        wanted="a network with growth bounds", got=type(model).__name__, remedy="choose another objective, such as ibp"
+        expected="a network with growth bounds",
+        got=type(model).__name__,
+        remedy="choose another objective, such as ibp",
     )
 
 
@@ -157,7 +161,7 @@ def _layer_totals(bounds: ConvBounds | LSTMCellBounds) -> Totals:
 def _observed_words(model: Network, step: Step | None) -> tuple[Tensor, Tensor]:
     """The vectors of the real words of a batch, and of the batch as a whole."""
     if step is None:
-        raise TrainingError(wanted="a batch to observe ranges on", got="none", where="the domain 'observed'")
+        raise TrainingError(expected="a batch to observe ranges on", got="none", where="the domain 'observed'")
     vectors = model.embedding(model.embedding.encode(step.ids))
     return vectors[step.mask], vectors
 

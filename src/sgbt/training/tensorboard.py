@@ -19,7 +19,7 @@ class TensorBoardListener:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as problem:
             raise TrainingError(
-                wanted="the package tensorboard",
+                expected="the package tensorboard",
                 got="none installed",
                 where="--tensorboard",
                 remedy="install it (pip install tensorboard), or leave that option out: log.jsonl has the same figures",

@@ -161,14 +161,14 @@ def check_ties(model: Network) -> None:
     """Refuse a network whose vectors do not move."""
     if not model.embedding.weight.requires_grad:
         raise TrainingError(
-            wanted="an embedding that is trained, for vectors that are tied",
+            expected="an embedding that is trained, for vectors that are tied",
             got="a frozen one",
             where="ties",
             remedy="set trainable_embedding, or leave ties out",
         )
     if model.embedding.source is None:
         raise TrainingError(
-            wanted="an embedding made of a table of vectors, for vectors that are tied",
+            expected="an embedding made of a table of vectors, for vectors that are tied",
             got="one made of a matrix",
             where="ties",
         )

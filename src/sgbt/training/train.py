@@ -15,7 +15,7 @@ from sgbt.core.files import make_folder
 from sgbt.core.locks import claim
 from sgbt.core.seeds import check_seed
 from sgbt.data import TextDataset, Tokenizer
-from sgbt.models import AnyModel, Bag, BiLSTM, TextClassifier, TextCNN, TwoChannel, save_classifier
+from sgbt.models import AnyModel, Bag, BiLSTM, Sum, TextClassifier, TextCNN, save_classifier
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.training import grams  # noqa: F401 - registers its trainer
 from sgbt.training.beginning import adopt_vocabulary, copied, examples_of, redraw
@@ -141,22 +141,24 @@ def _check(task: Task) -> None:
     model, objective, recipe = task.model, task.objective, task.recipe
     if (objective.needs_substitutions or recipe.fits_first) and task.table is None:
         raise TrainingError(
-            wanted=f"a substitution table for the objective {objective.name}", got="none", remedy="pass substitutions="
+            expected=f"a substitution table for the objective {objective.name}",
+            got="none",
+            remedy="pass substitutions=",
         )
     if task.table is not None:
         task.table.require_read_by(task.tokenizer)
     if isinstance(model, Bag):
         objective.for_linear_model()
         if recipe.fits_first:
-            raise TrainingError(wanted="a network for the recipe", got="a linear model", where=repr(recipe))
+            raise TrainingError(expected="a network for the recipe", got="a linear model", where=repr(recipe))
         if task.processes.size > 1:
             raise TrainingError(
-                wanted="one process for a linear model", got=str(task.processes.size), remedy="no torchrun"
+                expected="one process for a linear model", got=str(task.processes.size), remedy="no torchrun"
             )
     else:
         if recipe.fits_first and not objective.certifies:
             raise TrainingError(
-                wanted="ibp or certified as the objective of a recipe", got=objective.name, where=repr(recipe)
+                expected="ibp or certified as the objective of a recipe", got=objective.name, where=repr(recipe)
             )
         recipe.check(model)
         if objective.tied_at:
@@ -164,7 +166,7 @@ def _check(task: Task) -> None:
     check_seed(task.seed, TrainingError)
     if model.config.classes != task.dataset.classes:
         raise TrainingError(
-            wanted=f"a model with {task.dataset.classes} classes",
+            expected=f"a model with {task.dataset.classes} classes",
             got=str(model.config.classes),
             where=task.dataset.name,
         )
@@ -239,7 +241,7 @@ def _fitted_first(task: Task, model: Any, examples: list[Examples], corpus: Corp
 def _classifier(task: Task, model: Any, fitted: Fitted, corpus: Corpus) -> TextClassifier:
     final: AnyModel = model
     if fitted.part is not None:
-        final = TwoChannel(model, fitted.part.model.to(task.processes.device))
+        final = Sum((model, fitted.part.model.to(task.processes.device)))
     return TextClassifier(
         final.eval(), corpus.vocabulary, task.dataset.label_names, task.table, task.config.max_length, task.tokenizer
     )
