@@ -13,7 +13,7 @@ TABLES = {
 
 def table(name: str) -> SubstitutionTable | None:
     if name not in TABLES:
-        raise LexiconError(wanted="a table", got=name)
+        raise LexiconError(expected="a table", got=name)
     return TABLES[name]
 
 

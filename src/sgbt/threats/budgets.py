@@ -46,7 +46,7 @@ def _states(limited: tuple[tuple[int, int], ...], total: int | None, present: tu
     kinds = sorted(limits)
     if math.prod(limits[kind] + 1 for kind in kinds) > 16 * MOST_STATES:
         raise LexiconError(
-            wanted=f"budgets with at most {MOST_STATES:,} combinations", got="more", remedy="take smaller budgets"
+            expected=f"budgets with at most {MOST_STATES:,} combinations", got="more", remedy="take smaller budgets"
         )
     spent = [
         used

@@ -29,7 +29,7 @@ def _delete(budget: int, words: str) -> Threat:
 
 def _insert(budget: int, words: str) -> Threat:
     if not words:
-        raise LexiconError(wanted="words to insert", got="none", where=WHERE, remedy="write insert:1:very,quite")
+        raise LexiconError(expected="words to insert", got="none", where=WHERE, remedy="write insert:1:very,quite")
     return Threat.insertions(words.split(","), at_most=budget)
 
 
@@ -47,12 +47,12 @@ def parse_threat(written: str, tables: Tables) -> Threat:
     """The threat that a line names; `tables` finds substitution tables by name."""
     parts = [part.strip() for part in re.split(r"[+|]", written)]
     if not all(parts):
-        raise LexiconError(wanted="threats joined by + or |", got=repr(written), where=WHERE, remedy=EXAMPLE)
+        raise LexiconError(expected="threats joined by + or |", got=repr(written), where=WHERE, remedy=EXAMPLE)
     totals = [part for part in parts if part.partition(":")[0] == WITHIN]
     found = [_part(part, tables) for part in parts if part not in totals]
     if not found or len(totals) > 1:
         raise LexiconError(
-            wanted="at least one edit and at most one total", got=repr(written), where=WHERE, remedy=EXAMPLE
+            expected="at least one edit and at most one total", got=repr(written), where=WHERE, remedy=EXAMPLE
         )
     threat = joined(found)
     return threat.within(total=_budget(totals[0].partition(":")[2], totals[0])) if totals else threat
@@ -63,7 +63,7 @@ def _part(part: str, tables: Tables) -> Threat:
     if head in EDITS:
         budget, _, words = rest.partition(":")
         if words and head not in TAKES_WORDS:
-            raise LexiconError(wanted=f"{head} with a number alone", got=repr(part), where=WHERE)
+            raise LexiconError(expected=f"{head} with a number alone", got=repr(part), where=WHERE)
         return EDITS[head](_budget(budget, part), words)
     options = [each for each in rest.split(",") if each]
     limits = [each for each in options if each.startswith("at_most=")]
@@ -74,14 +74,14 @@ def _part(part: str, tables: Tables) -> Threat:
     except LexiconError as problem:
         if not near:
             raise
-        raise LexiconError(wanted=problem.wanted, got=problem.got, where=WHERE, remedy=near) from problem
+        raise LexiconError(expected=problem.expected, got=problem.got, where=WHERE, remedy=near) from problem
     if table is None:
-        raise LexiconError(wanted="a substitution table", got=repr(part), where=WHERE, remedy=EXAMPLE)
+        raise LexiconError(expected="a substitution table", got=repr(part), where=WHERE, remedy=EXAMPLE)
     at_most = _budget(limits[-1].partition("=")[2], part) if limits else None
     return Threat.substitutions(table, at_most=at_most)
 
 
 def _budget(written: str, part: str) -> int:
     if not re.fullmatch(r"[0-9]{1,6}", written):
-        raise LexiconError(wanted="a whole number as the budget", got=repr(part), where=WHERE, remedy=EXAMPLE)
+        raise LexiconError(expected="a whole number as the budget", got=repr(part), where=WHERE, remedy=EXAMPLE)
     return int(written)

@@ -105,7 +105,7 @@ class Lattice:
                         seen.add(reached)
                         stack.append(reached)
             if len(seen) > most:
-                raise LexiconError(wanted=f"a text with at most {most:,} variants", got="more", where="Lattice.paths")
+                raise LexiconError(expected=f"a text with at most {most:,} variants", got="more", where="Lattice.paths")
         return found
 
     def _spent(self, used: tuple[int, ...], edge: int, budget_of: dict[int, int]) -> tuple[int, ...] | None:
@@ -126,7 +126,7 @@ class Lattice:
         step = self.nodes == len(self.ids) + 1 and bool((self.target == self.source + 1).all())
         if not step or not set(self.kind.tolist()) <= {KEPT, KINDS.index("substitutions")}:
             raise LexiconError(
-                wanted="a lattice of substitutions alone", got="one with other edits", where="Lattice.sausage"
+                expected="a lattice of substitutions alone", got="one with other edits", where="Lattice.sausage"
             )
         rows: list[list[int]] = [[own] for own in self.ids]
         for place, number in zip(self.source.tolist(), self.choices.tolist(), strict=True):

@@ -36,10 +36,12 @@ class LatticeMaker:
         self.tokenizer.require_spaces_separate()
         typos = self.threat.of_kind("typos")
         if typos and (typos.at_most or 0) > MOST_EDITS:
-            raise LexiconError(wanted=f"at most {MOST_EDITS} typing errors", got=str(typos.at_most), where="the threat")
+            raise LexiconError(
+                expected=f"at most {MOST_EDITS} typing errors", got=str(typos.at_most), where="the threat"
+            )
         if self.edits and not is_read_so(self.tokenizer):
             raise LexiconError(
-                wanted="the default tokenizer beside typing errors", got="another pattern", where="the threat"
+                expected="the default tokenizer beside typing errors", got="another pattern", where="the threat"
             )
         for edit in self.threat.edits:
             if edit.table is not None:

@@ -51,14 +51,16 @@ class Edit:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise LexiconError(wanted=f"a kind of edit among {', '.join(KINDS)}", got=repr(self.kind), where="a threat")
+            raise LexiconError(
+                expected=f"a kind of edit among {', '.join(KINDS)}", got=repr(self.kind), where="a threat"
+            )
         unlimited = self.at_most is None and self.kind == "substitutions"
         if not unlimited and (type(self.at_most) is not int or not 0 <= self.at_most <= MOST):
             raise LexiconError(
-                wanted="a budget that is a whole number from 0 on", got=repr(self.at_most), where=f"the {self.kind}"
+                expected="a budget that is a whole number from 0 on", got=repr(self.at_most), where=f"the {self.kind}"
             )
         if (self.table is not None) != (self.kind == "substitutions"):
-            raise LexiconError(wanted="a table for substitutions alone", got=self.kind, where="a threat")
+            raise LexiconError(expected="a table for substitutions alone", got=self.kind, where="a threat")
         if self.kind in ("deletions", "insertions"):
             object.__setattr__(self, "words", _checked_words(self.words, self.kind))
 
@@ -102,9 +104,9 @@ class Threat:
     def __post_init__(self) -> None:
         kinds = [edit.kind for edit in self.edits]
         if len(set(kinds)) != len(kinds) or not kinds:
-            raise LexiconError(wanted="edits of different kinds, at least one", got=str(kinds), where="a threat")
+            raise LexiconError(expected="edits of different kinds, at least one", got=str(kinds), where="a threat")
         if self.total is not None and (type(self.total) is not int or not 0 <= self.total <= MOST):
-            raise LexiconError(wanted="a total budget from 0 on", got=repr(self.total), where="Threat.within")
+            raise LexiconError(expected="a total budget from 0 on", got=repr(self.total), where="Threat.within")
         object.__setattr__(self, "edits", tuple(sorted(self.edits, key=lambda edit: KINDS.index(edit.kind))))
 
     @staticmethod
@@ -144,7 +146,7 @@ class Threat:
         named = _named_words(words)
         if named == (ANY,):
             raise LexiconError(
-                wanted="a list of words", got="any word", where="Threat.insertions", remedy="list the words"
+                expected="a list of words", got="any word", where="Threat.insertions", remedy="list the words"
             )
         return Threat((Edit("insertions", at_most, words=named),))
 
@@ -210,13 +212,13 @@ class Threat:
         """What `to_json` wrote, checked against its hash."""
         from sgbt.core.documents import json_object
 
-        document = json_object(content, kind=LexiconError, where="a threat", wanted="a threat that sgbt wrote")
+        document = json_object(content, kind=LexiconError, where="a threat", expected="a threat that sgbt wrote")
         edits = document.get("edits")
         if document.get("format") != _FORMAT or document.get("version") != _VERSION or not isinstance(edits, list):
-            raise LexiconError(wanted=f"a threat of version {_VERSION}", got="another document", where="a threat")
+            raise LexiconError(expected=f"a threat of version {_VERSION}", got="another document", where="a threat")
         threat = Threat(tuple(_edit_of(each) for each in edits), document.get("total"))
         if threat.hash != document.get("hash"):
-            raise LexiconError(wanted="the threat it was written with", got="another", where="a threat")
+            raise LexiconError(expected="the threat it was written with", got="another", where="a threat")
         return threat
 
 
@@ -227,7 +229,7 @@ def joined(threats: Iterable[Threat]) -> Threat:
 
 def _edit_of(fields: object) -> Edit:
     if not isinstance(fields, Mapping) or not isinstance(fields.get("words", []), list):
-        raise LexiconError(wanted="edits as JSON objects", got=repr(fields)[:60], where="a threat")
+        raise LexiconError(expected="edits as JSON objects", got=repr(fields)[:60], where="a threat")
     entries, table = fields.get("substitutes"), None
     if isinstance(entries, Mapping):
         table = SubstitutionTable({word: tuple(found) for word, found in entries.items()}, str(fields.get("table")))
@@ -239,7 +241,7 @@ def _named_words(words: str | Iterable[str]) -> tuple[str, ...]:
         return tuple(words)
     known: dict[str, tuple[str, ...]] = {ANY: (ANY,), "stop words": STOP_WORDS, "stop": STOP_WORDS}
     if words not in known:
-        raise LexiconError(wanted='"stop words", "any" or a list of words', got=repr(words), where="a threat")
+        raise LexiconError(expected='"stop words", "any" or a list of words', got=repr(words), where="a threat")
     return known[words]
 
 
@@ -250,11 +252,11 @@ def _words_name(words: tuple[str, ...]) -> str:
 def _checked_words(words: tuple[str, ...], kind: str) -> tuple[str, ...]:
     """Sorted, each a single word in lower case; the one word "any" of deletions stands for all words."""
     if not words:
-        raise LexiconError(wanted="at least one word", got="an empty list", where=f"the {kind}")
+        raise LexiconError(expected="at least one word", got="an empty list", where=f"the {kind}")
     if words == (ANY,) and kind == "deletions":
         return words
     is_word = Tokenizer().is_word
     for word in words:
         if not isinstance(word, str) or not is_word(word) or not keeping_rules({word: ()}):
-            raise LexiconError(wanted="single words in lower case", got=repr(word), where=f"the {kind}")
+            raise LexiconError(expected="single words in lower case", got=repr(word), where=f"the {kind}")
     return tuple(sorted(set(words)))
