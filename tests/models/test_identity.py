@@ -196,7 +196,7 @@ def test_a_folder_whose_identity_was_taken_out_is_refused(saved: Path) -> None:
     config = json.loads((saved / "config.json").read_text())
     del config["identity"]
     (saved / "config.json").write_text(json.dumps(config | {"label_names": config["label_names"][::-1]}))
-    with pytest.raises(ModelError, match="an identity in config.json"):
+    with pytest.raises(ModelError, match=r"an identity in config\.json"):
         load_classifier(saved)
 
 

@@ -17,7 +17,7 @@ from sgbt.models import BiLSTM, TextClassifier, WordEmbedding
 from sgbt.threats import SubstitutionTable, Vocabulary
 
 ONCE_FALSE = {659: ("bilstm mean", 23), 688: ("bilstm max", 24), 1107: ("bilstm mean", 39)}
-"""Cases, with their worlds, in which an overflow made a false certificate for a BiLSTM within a budget, before that was mended."""
+"""Cases, with their worlds, in which an overflow once made a false certificate for a BiLSTM within a budget."""
 
 
 @pytest.mark.parametrize("case", [*range(2 * len(KINDS)), *ONCE_FALSE])
