@@ -19,7 +19,7 @@ from sgbt.models import BagOfWords, TextClassifier
 from sgbt.models.sum import Sum
 from sgbt.threats import SubstitutionTable, Threat, Vocabulary
 
-MORE = "q5zé§٣m"
+MORE = "q5'zé§٣m"
 """Characters beside those of a text: those of words, and some that no word has."""
 TABLE = SubstitutionTable({"ab": ("ba", "q"), "b": ("ab",)}, "small")
 WORDS = ("a", "ab", "b", "ba", "q", "aa", "bb", "-", ".", "abb", "'", "a5")
