@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -143,19 +142,6 @@ class Encoder:
             sum(word in self.table for word in tokens.words),
             self.tokenizer,
         )
-
-    def augmented(self, texts: Sequence[str], *, copies: int, seed: int = 0) -> list[str]:
-        """Each text encoded, followed by so many copies with random choices at its ambiguous words."""
-        rng, found = random.Random(seed), []
-        for text in texts:
-            encoded = self.read(text)
-            found.append(encoded.written())
-            for _ in range(copies):
-                others = encoded.others.items()
-                found.append(
-                    encoded.written({place: rng.choice((encoded.pieces[place], *each)) for place, each in others})
-                )
-        return found
 
     def substitute(self, word: str, code: str) -> str:
         """A word that may stand in for `word` and is encoded as `code`; the word itself where that is so encoded."""
