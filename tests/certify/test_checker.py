@@ -33,7 +33,7 @@ from sgbt.models import (
     save_classifier,
 )
 from sgbt.models.activations import ACTIVATIONS
-from sgbt.models.bag_features import FAMILIES
+from sgbt.models.bag_of_words.features import FAMILIES
 from sgbt.models.blueprint import parts_of
 
 TIGHTER = ("linear", "grams")

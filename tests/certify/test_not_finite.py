@@ -25,7 +25,7 @@ from sgbt.models import (
     save_classifier,
 )
 from sgbt.models.folder import save_tensors
-from sgbt.models.weights import weights_of
+from sgbt.models.identity import weights_of
 from sgbt.threats import Substitutions, SubstitutionTable, Vocabulary
 
 WORDS = ("good", "bad", "film", "the")

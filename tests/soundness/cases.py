@@ -22,7 +22,7 @@ from sgbt.models import (
     TextCNN,
     WordEmbedding,
 )
-from sgbt.models.bag_of_ngrams import BITS
+from sgbt.models.bag_of_ngrams.model import BITS
 from sgbt.threats import Substitutions
 
 VOCABULARY = 30

@@ -12,7 +12,7 @@ from sgbt.certify import DEFAULT_TIERS, TIERS, Specification, Verdict, certify, 
 from sgbt.certify.oracle import combinations_of
 from sgbt.certify.verifier import lowest_margin
 from sgbt.models import BagOfNgrams, BagOfWords, TextClassifier
-from sgbt.models.bag_of_ngrams import BITS
+from sgbt.models.bag_of_ngrams.model import BITS
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 
 CASES = [

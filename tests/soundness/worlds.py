@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from sgbt.models import AnyModel, BagOfNgrams, BagOfWords, BiLSTM, Sum, TextClassifier, TextCNN, WordEmbedding
-from sgbt.models.bag_features import FAMILIES, keys_at
-from sgbt.models.bag_of_ngrams import AT_THE_END, BITS, MAP_SHIFT
+from sgbt.models.bag_of_ngrams.model import AT_THE_END, BITS, MAP_SHIFT
+from sgbt.models.bag_of_words.features import FAMILIES, keys_at
 from sgbt.threats import SubstitutionTable, Vocabulary
 
 NAMES = tuple(first + second for first in "bdfgklmnprst" for second in ("a", "o", "um"))

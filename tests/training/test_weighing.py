@@ -15,7 +15,7 @@ from sgbt.certify import certify
 from sgbt.core.errors import TrainingError
 from sgbt.evaluate.gather import curve_of
 from sgbt.models import Sum, TextCNN
-from sgbt.models.note import training_note
+from sgbt.models.folder import training_note
 from sgbt.training import Certified, Run, train
 from sgbt.training.recipes import LARGEST_WEIGHT, best_weight
 

@@ -15,7 +15,7 @@ from sgbt.bridges.measured import Measured
 from sgbt.certify.rows.comparison import Sample, drawn_seed
 from sgbt.data import Split
 from sgbt.models import TextClassifier, covers_weights_alone, load_classifier
-from sgbt.models.note import training_note
+from sgbt.models.folder import training_note
 from sgbt.threats import SubstitutionTable
 from sgbt.version import __version__
 

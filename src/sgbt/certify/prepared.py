@@ -9,7 +9,7 @@ from sgbt.certify.verifier import in_float64, lowest_margin, require_finite
 from sgbt.certify.word_tables import WordTables
 from sgbt.core.errors import CertificateError
 from sgbt.models import AnyModel, TextClassifier
-from sgbt.models.state import ModelState
+from sgbt.models.deciding import ModelState
 from sgbt.threats import SubstitutionIndex, SubstitutionTable
 
 

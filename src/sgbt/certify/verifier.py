@@ -13,7 +13,7 @@ from sgbt.certify.specification import Specification
 from sgbt.certify.word_tables import WordTables
 from sgbt.core.errors import CertificateError
 from sgbt.models import AnyModel
-from sgbt.models.finite import odd_weight
+from sgbt.models.arrays import odd_weight
 
 
 class Verifier(Protocol):

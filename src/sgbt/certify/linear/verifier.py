@@ -14,8 +14,8 @@ from sgbt.certify.specification import Specification
 from sgbt.certify.verifier import Verifier, verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import BagOfNgrams, BagOfWords, worst_case_logits
-from sgbt.models.bag_worst_case import WorstByWord, worst_by_word
-from sgbt.models.gram_worst_case import gram_worst_by_word, gram_worst_levels
+from sgbt.models.bag_of_ngrams.worst_case import gram_worst_by_word, gram_worst_levels
+from sgbt.models.bag_of_words.worst_case import WorstByWord, worst_by_word
 
 COUNTED = (2, 8, 32, 128)
 """How many replaced words of a BagOfNgrams's text are counted for its radius: more where fewer are proven."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sgbt.core.errors import ModelError
-from sgbt.models.bag_of_ngrams import AT_THE_END, BITS, MAP_SHIFT, distinct_runs, last_words
-from sgbt.models.gram_cells import GramCells
+from sgbt.models.bag_of_ngrams.cells import GramCells
+from sgbt.models.bag_of_ngrams.model import AT_THE_END, BITS, MAP_SHIFT, distinct_runs, last_words
 
 Array = NDArray[Any]
 MOST = 4096

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from sgbt.data import RaggedIds
-from sgbt.models.bag_features import OF_CODES_ALONE
-from sgbt.models.bag_of_words import BagOfWords
-from sgbt.models.bag_options import PositionKinds, PositionOptions, RowSets
-from sgbt.models.bag_tables import Options
-from sgbt.models.margins import Margins
-from sgbt.models.places import ZONES, Places, zone_of
+from sgbt.models.bag_of_words.features import OF_CODES_ALONE
+from sgbt.models.bag_of_words.model import BagOfWords
+from sgbt.models.bag_of_words.options import PositionKinds, PositionOptions, RowSets
+from sgbt.models.bag_of_words.positions import ZONES, Places, zone_of
+from sgbt.models.bag_of_words.tables import Options
+from sgbt.models.worst_case import Margins
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class Piece:
     """Texts that share a label: the features that cannot be changed, each with its zone, and the cells that can.
 
     `rows` says which texts of the corpus these are. `words` [texts, zones] says how many words each has in every zone
-    (`sgbt.models.places`); where places do not count, a text is one zone.
+    (`sgbt.models.bag_of_words.positions`); where places do not count, a text is one zone.
     """
 
     label: int

@@ -12,12 +12,12 @@ from torch import Tensor
 from sgbt.core.errors import TrainingError
 from sgbt.data import RaggedIds
 from sgbt.data.batches import pad
-from sgbt.models.bag_features import places_of
-from sgbt.models.bag_options import RowSets
-from sgbt.models.gram_cells import least_entries
-from sgbt.models.gram_holders import credited
-from sgbt.models.gram_options import MOST, GramOptions, TooManyRunsError
-from sgbt.models.margins import Margins
+from sgbt.models.bag_of_ngrams.cells import least_entries
+from sgbt.models.bag_of_ngrams.credits import credited
+from sgbt.models.bag_of_ngrams.options import MOST, GramOptions, TooManyRunsError
+from sgbt.models.bag_of_words.features import places_of
+from sgbt.models.bag_of_words.options import RowSets
+from sgbt.models.worst_case import Margins
 
 POSITIONS = 1 << 18
 """Words whose runs are found at once."""

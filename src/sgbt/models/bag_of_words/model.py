@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -13,8 +13,19 @@ from torch import Tensor, nn
 
 from sgbt.core.errors import ModelError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models.bag_features import LARGEST, check_families, keys_at, places_of
-from sgbt.models.places import Places
+from sgbt.models.arrays import Fault, check_arrays, faults_of_codes, faults_of_keys
+from sgbt.models.bag_of_words.features import (
+    BITS,
+    FAMILIES,
+    LARGEST,
+    OF_CODES_ALONE,
+    check_families,
+    keys_at,
+    places_of,
+)
+from sgbt.models.bag_of_words.positions import LARGEST_EXPONENT, Places
+from sgbt.models.blueprint import bag_blueprint, blueprint, empty_bag, read_blueprint, words_read_by
+from sgbt.models.deciding import decides_in
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
 
@@ -24,7 +35,7 @@ class BagOfWordsConfig:
 
     classes: int = 2
     features: tuple[str, ...] = ("before", "after", "pair", "triple")
-    """Families of features beside the words themselves (`sgbt.models.bag_features`); none: one weight per word."""
+    """Families of features beside the words themselves (`features.FAMILIES`); none: one weight per word."""
     minimum_count: int = 10
     """A feature beside the words gets a weight when train has it this often, substitutes counted; else its weight is
     zero."""
@@ -40,7 +51,7 @@ class BagOfWordsConfig:
     """Whether training on the worst case also lets word vectors say what a word weighs (`sgbt.training.ties`):
     words that train has seldom then learn from words that are used like them. What is trained needs no vectors."""
     places: bool = False
-    """Whether a word counts more or less by how far it stands from either end of the text (`sgbt.models.places`)."""
+    """Whether a word counts more or less by how far it stands from either end of the text (`positions`)."""
 
     def __post_init__(self) -> None:
         for name in ("features", "ties"):
@@ -159,3 +170,47 @@ class BagOfWords(nn.Module):
 def neighbours(codes: Tensor) -> tuple[Tensor, Tensor]:
     """The codes before and after each position of [texts, words]; beyond the ends stands padding."""
     return F.pad(codes, (1, 0), value=PADDING)[:, :-1], F.pad(codes, (0, 1), value=PADDING)[:, 1:]
+
+
+@decides_in.register
+def _decides_in(model: BagOfWords) -> torch.dtype:
+    return torch.float32
+
+
+@words_read_by.register
+def _words_read(part: BagOfWords) -> int:
+    return len(part.codes)
+
+
+@blueprint.register
+def _blueprint(model: BagOfWords) -> dict[str, Any]:
+    return bag_blueprint(model)
+
+
+@read_blueprint.register(BagOfWords)
+def _empty(kind: type[BagOfWords], plan: dict[str, Any]) -> BagOfWords:
+    model: BagOfWords = empty_bag(kind, plan)
+    return model
+
+
+@check_arrays.register
+def _check_arrays(model: BagOfWords, weights: Mapping[str, Tensor], prefix: str) -> Iterator[Fault]:
+    yield from faults_of_codes(f"{prefix}codes", weights, below=LARGEST)
+    keys = weights[f"{prefix}keys"]
+    yield from faults_of_keys(f"{prefix}keys", keys, _known_keys(model, keys))
+    if bool((weights[f"{prefix}weight"][:1] != 0).any()):
+        yield f"zeros in the first row of {prefix}weight, which is padding", "other numbers"
+    for name in (f"{prefix}places.start", f"{prefix}places.end") if model.places is not None else ():
+        largest = float(weights[name].abs().amax())
+        if largest > LARGEST_EXPONENT:
+            yield f"numbers of at most {LARGEST_EXPONENT:g} in {name}", f"{largest:.3g}"
+
+
+def _known_keys(model: BagOfWords, keys: Tensor) -> Tensor:
+    """Which keys are of a family that the model counts and, where that reads a word, of a word that it knows."""
+    family, word = keys >> 3 * BITS, keys >> 2 * BITS & LARGEST - 1
+    known = torch.zeros_like(keys, dtype=torch.bool)
+    for name in model.config.features:
+        reads_word = name not in OF_CODES_ALONE
+        known |= (family == FAMILIES.index(name)) & ((word < len(model.codes)) | (not reads_word))
+    return known

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sgbt.models.bag_of_words import BagOfWords, neighbours
+from sgbt.models.bag_of_words.model import BagOfWords, neighbours
+from sgbt.models.worst_case import towards_text, worst_case_logits
 from sgbt.threats.vocabulary import PADDING
 
 ENTRIES = 1 << 25
@@ -193,3 +194,10 @@ def _greatest(values: Tensor, cells: Tensor, size: int, *, start: float, include
     """The greatest of the values of each cell, [size, classes]; `start` where a cell has none."""
     table = values.new_full((size, values.shape[1]), start)
     return table.scatter_reduce(0, cells.unsqueeze(1).expand_as(values), values, "amax", include_self=include_start)
+
+
+@worst_case_logits.register
+def _worst_case(
+    model: BagOfWords, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
+) -> Tensor:
+    return towards_text(model, worst_margins(model, ids, allowed, mask, labels), ids, mask, labels, epsilon)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,7 +12,10 @@ from torch import Tensor, nn
 
 from sgbt.core.errors import ModelError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models.bag_features import places_of
+from sgbt.models.arrays import Fault, check_arrays, faults_of_codes, faults_of_keys
+from sgbt.models.bag_of_words.features import places_of
+from sgbt.models.blueprint import bag_blueprint, blueprint, empty_bag, read_blueprint, words_read_by
+from sgbt.models.deciding import decides_in
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
 BITS = 15
@@ -88,7 +91,7 @@ class BagOfNgrams(nn.Module):
     A run that training did not find often enough has weight zero; `keys` lists the others, sorted. A run of codes is
     the same for every substitution within communities, so it may be counted once however often it stands there: the
     presence of runs, not their number, is what tells the tone of a text best. Where words at the border between
-    communities can change a run, `sgbt.models.gram_worst_case` bounds what that does.
+    communities can change a run, `sgbt.models.bag_of_ngrams.worst_case` bounds what that does.
     """
 
     kind = "grams"
@@ -175,3 +178,43 @@ def _keys_of_runs(codes: Tensor, longest: int) -> list[Tensor]:
         keys = torch.where((before > 0) & (last > 0), before << BITS | last, 0)
         found.append(keys)
     return found
+
+
+@decides_in.register
+def _decides_in(model: BagOfNgrams) -> torch.dtype:
+    return torch.float32
+
+
+@words_read_by.register
+def _words_read(part: BagOfNgrams) -> int:
+    return int(part.codes.shape[-1])
+
+
+@blueprint.register
+def _blueprint(model: BagOfNgrams) -> dict[str, Any]:
+    return bag_blueprint(model)
+
+
+@read_blueprint.register(BagOfNgrams)
+def _empty(kind: type[BagOfNgrams], plan: dict[str, Any]) -> BagOfNgrams:
+    model: BagOfNgrams = empty_bag(kind, plan)
+    return model
+
+
+@check_arrays.register
+def _check_arrays(model: BagOfNgrams, weights: Mapping[str, Tensor], prefix: str) -> Iterator[Fault]:
+    yield from faults_of_codes(f"{prefix}codes", weights, below=LARGEST)
+    keys = weights[f"{prefix}keys"]
+    yield from faults_of_keys(f"{prefix}keys", keys, _known_keys(model, keys))
+
+
+def _known_keys(model: BagOfNgrams, keys: Tensor) -> Tensor:
+    """Which keys are of a map that there is, of 1 to `longest` codes that are not zero, and of an end that counts."""
+    length = torch.zeros_like(keys)
+    for place in range(LONGEST):
+        code = keys >> place * BITS & LARGEST - 1
+        length += (code > 0) & (length == place)
+    above = keys >> LONGEST * BITS  # the codes gone: whether it is of the end, and its map
+    whole = keys & (1 << LONGEST * BITS) - 1 < 1 << length * BITS
+    counted = whole & (length <= model.config.longest) & ((above & 1 == 0) | (model.config.ending > 0))
+    return counted & (length > 0) & (keys > 0) & (above >> 1 < len(model.config.resolutions))

@@ -17,9 +17,9 @@ from operator import add
 import torch
 from torch import Tensor
 
-from sgbt.models.bag_features import places_of
-from sgbt.models.bag_of_words import BagOfWords
-from sgbt.models.bag_options import READS, PositionKinds, PositionOptions, Reads, RowSets, keys_of
+from sgbt.models.bag_of_words.features import places_of
+from sgbt.models.bag_of_words.model import BagOfWords
+from sgbt.models.bag_of_words.options import READS, PositionKinds, PositionOptions, Reads, RowSets, keys_of
 
 SCORES_AT_ONCE = 1 << 20
 """Scores of options that are added up together."""

@@ -1,7 +1,7 @@
 """What a linear model counts at one position: the word itself, the word beside codes, and runs of codes.
 
 Every feature of a position is a function of three things only: the word that stands there and the codes of its two
-neighbours. That is what keeps the worst case over substitutions exact (`sgbt.models.bag_worst_case`).
+neighbours. That is what keeps the worst case over substitutions exact (`sgbt.models.bag_of_words.worst_case`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A bound on the worst case of a BagOfNgrams over all substitutions.
 
 Runs of codes without an ambiguous word are the same in every allowed text. What the others add is found cell by cell
-(`sgbt.models.gram_cells`), and the worst counts: a cell's options are looked at one by one
-(`sgbt.models.gram_options`), or, in a text that has too many of them, by dynamic programming
-(`sgbt.models.gram_chains`). Both find the same maximum.
+(`sgbt.models.bag_of_ngrams.cells`), and the worst counts: a cell's options are looked at one by one
+(`sgbt.models.bag_of_ngrams.options`), or, in a text that has too many of them, by dynamic programming
+(`sgbt.models.bag_of_ngrams.chains`). Both find the same maximum.
 
 A run counts once, however many slots hold it, so slots do not simply add up. With d the weight of a run towards the
 label, the run adds d if any slot holds it. Let m be the number of slots of the text that can hold it. If d > 0, each of
@@ -19,13 +19,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgbt.models.bag_features import places_of
-from sgbt.models.bag_of_ngrams import MAP_SHIFT, BagOfNgrams, distinct_runs, last_words
-from sgbt.models.bag_worst_case import CodeSets, WorstByWord
-from sgbt.models.gram_cells import GramCells
-from sgbt.models.gram_chains import GramText, worst_of_cells
-from sgbt.models.gram_holders import credited
-from sgbt.models.gram_options import MOST, GramOptions, check_padding
+from sgbt.models.bag_of_ngrams.cells import GramCells
+from sgbt.models.bag_of_ngrams.chains import GramText, worst_of_cells
+from sgbt.models.bag_of_ngrams.credits import credited
+from sgbt.models.bag_of_ngrams.model import MAP_SHIFT, BagOfNgrams, distinct_runs, last_words
+from sgbt.models.bag_of_ngrams.options import MOST, GramOptions, check_padding
+from sgbt.models.bag_of_words.features import places_of
+from sgbt.models.bag_of_words.worst_case import CodeSets, WorstByWord
+from sgbt.models.worst_case import towards_text, worst_case_logits
 from sgbt.threats.vocabulary import PADDING
 
 MOST_ENTRIES = 1 << 21
@@ -193,3 +194,10 @@ def _option_scores(options: GramOptions, keys: Tensor, weight: Tensor, labels: T
     text = torch.from_numpy(options.cell_text)[torch.from_numpy(options.option_cell)[option]]
     margins = weight[place] - weight[place, labels[text]].unsqueeze(1)
     return scores.index_add(0, option, credited(margins, holders.unsqueeze(1)))
+
+
+@worst_case_logits.register
+def _worst_case(
+    model: BagOfNgrams, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
+) -> Tensor:
+    return towards_text(model, gram_worst_margins(model, ids, allowed, mask, labels), ids, mask, labels, epsilon)

@@ -6,10 +6,9 @@ state, only the one best for the rival matters. That is the maximum over all opt
 are, in a number of steps that grows with the length of the text. With one more dimension, how many words were replaced
 so far, it is the maximum within a budget.
 
-How much a run counts in each of the slots that can hold it is as in `sgbt.models.gram_worst_case`. Where more than
-`MOST_WAYS` ways lead on from one word, the states there are forgotten: every run that has begun and not ended is taken
-at the most that it can add (`sgbt.models.gram_prefixes`), and the cell goes on from one state. That is sound, and keeps
-memory bounded whatever the table.
+How much a run counts in each of the slots that can hold it is as in `worst_case`. Where more than `MOST_WAYS` ways
+lead on from one word, the states there are forgotten: every run that has begun and not ended is taken at the most that
+it can add (`credits`), and the cell goes on from one state. That is sound, and keeps memory bounded whatever the table.
 """
 
 from __future__ import annotations
@@ -21,11 +20,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgbt.models.bag_features import places_of
-from sgbt.models.bag_of_ngrams import AT_THE_END, BITS
-from sgbt.models.gram_cells import GramCells
-from sgbt.models.gram_holders import Holders, credited
-from sgbt.models.gram_prefixes import most_of_unfinished
+from sgbt.models.bag_of_ngrams.cells import GramCells
+from sgbt.models.bag_of_ngrams.credits import Holders, credited, most_of_unfinished
+from sgbt.models.bag_of_ngrams.model import AT_THE_END, BITS
+from sgbt.models.bag_of_words.features import places_of
 
 MOST_WAYS = 1 << 14
 """Ways that lead on from one word of a cell: states times codes."""

@@ -12,8 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.models.bag_features import keys_at
-from sgbt.models.bag_worst_case import CodeSets
+from sgbt.models.bag_of_words.features import keys_at
+from sgbt.models.bag_of_words.worst_case import CodeSets
 from sgbt.threats import SubstitutionIndex
 
 ROWS = 1 << 13
@@ -43,7 +43,7 @@ READS = {
     "triple": Reads(before=True, after=True, word=False),
     "skip": Reads(before=True, after=True, word=False),
 }
-"""By family (`sgbt.models.bag_features.FAMILIES`)."""
+"""By family (`sgbt.models.bag_of_words.features.FAMILIES`)."""
 
 
 @dataclass(frozen=True, eq=False)
