@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial, singledispatch
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from sgbt.certify.black_box import AdditiveModel, EncodedCertificate, Encoder, c
 from sgbt.certify.black_box.additive import Feature
 from sgbt.certify.black_box.encoder import DISTINCTION, RELEVANCE, table_of
 from sgbt.data.token_pattern import across_spaces
-from sgbt.threats import SubstitutionTable
 
 
 class SynonymEncoder(TransformerMixin, BaseEstimator):
@@ -33,7 +31,7 @@ class SynonymEncoder(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        threat: str | Path | SubstitutionTable = "counter_fitted",
+        threat: Any = "counter_fitted",
         *,
         distinction: float = DISTINCTION,
         relevance: float = RELEVANCE,
@@ -71,7 +69,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         estimator: Any,
-        threat: str | Path | SubstitutionTable = "counter_fitted",
+        threat: Any = "counter_fitted",
         *,
         distinction: float = DISTINCTION,
         relevance: float = RELEVANCE,
@@ -132,9 +130,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
         return np.array([row.certified for row in self.certificates(X)], dtype=bool)
 
 
-def certified(
-    pipeline: Any, threat: str | Path | SubstitutionTable = "counter_fitted", **options: Any
-) -> CertifiedClassifier:
+def certified(pipeline: Any, threat: Any = "counter_fitted", **options: Any) -> CertifiedClassifier:
     """A pipeline of vectorizer and classifier, to be trained on encoded text and certified."""
     return CertifiedClassifier(pipeline, threat, **options)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -108,6 +109,9 @@ class Encoder:
         A larger `distinction` keeps more words apart: more accuracy, fewer proofs. Where `labels` are given, words that
         say much about them are kept apart, by `relevance`.
         """
+        if not (0 <= distinction < math.inf and 0 <= relevance < math.inf):
+            got = f"{distinction} and {relevance}"
+            raise LexiconError(expected="distinction and relevance, numbers of at least 0", got=got)
         tokenizer = tokenizer or Tokenizer()
         kinds = dict.fromkeys([None] * len(texts) if labels is None else labels)
         numbers = dict(zip(kinds, range(len(kinds)), strict=True))
@@ -206,10 +210,19 @@ def listed(table: SubstitutionTable) -> set[str]:
     return set(table.entries).union(*table.entries.values())
 
 
-def table_of(threat: str | Path | SubstitutionTable, *, data_home: Path | None = None) -> SubstitutionTable:
-    """The substitution table that a user's value stands for: itself, a name as on the command line, or a JSON file."""
+def table_of(threat: Any, *, data_home: Path | None = None) -> SubstitutionTable:
+    """The substitution table that a user's value stands for.
+
+    A table, its name as on the command line, a JSON file, or a threat whose edits are substitutions alone.
+    """
     if isinstance(threat, SubstitutionTable):
         return threat
+    if (edits := getattr(threat, "edits", None)) is not None:
+        if [edit.kind for edit in edits] != ["substitutions"]:
+            raise LexiconError(
+                expected="a threat of substitutions", got=", ".join(edit.kind for edit in edits), where="an encoder"
+            )
+        return table_of(edits[0].table)
     from sgbt.embeddings import load_embeddings
     from sgbt.threats.named import table_named
 
