@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sgbt.models import BagOfNgrams, BagOfWords, BiLSTM, TextClassifier, TextCNN, load_classifier, save_classifier
     from sgbt.report import report
     from sgbt.sklearn import RobustTextClassifier
-    from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
+    from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable, Threat, Vocabulary
     from sgbt.training import ASCC, ATFL, GBM, IBP, SEM, SGBT, Certified, Standard, TrainingConfig, train  # type: ignore[no-redef, unused-ignore]
 
 
