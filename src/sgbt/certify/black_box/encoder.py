@@ -58,6 +58,8 @@ class EncodedText:
 
     def part(self, places: range, swaps: Mapping[int, str]) -> str:
         """What stands at some places that follow each other."""
+        if len(places) == 1:
+            return swaps.get(places[0]) or self.pieces[places[0]]
         return rendered([swaps.get(place) or self.pieces[place] for place in places], self.tokenizer)
 
     def combinations(self, max_substitutions: int | None = None) -> int:
