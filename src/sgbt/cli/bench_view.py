@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sgbt.cli.screen import Screen
-from sgbt.evaluate.pace import Pace
+from sgbt.evaluate.schedule import Pace
 from sgbt.evaluate.unit import Unit
 
 

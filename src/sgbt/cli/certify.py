@@ -61,6 +61,10 @@ def certify_(
     out: Annotated[
         Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")
     ] = None,
+    threat: Annotated[
+        str | None,
+        typer.Option(help='What may be done to a text in place of substitutions: "model + typos:1 + delete:2".'),
+    ] = None,
     threads: opt.Threads = None,
     callable_: Callable_ = None,
     encoder: EncoderFile = None,
@@ -102,12 +106,21 @@ def certify_(
     if threads:
         torch.set_num_threads(threads)
     classifier = load_classifier(run)
-    table = parts.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
+    asked = parts.threat_for(classifier, threat, vectors=vectors, data_home=data_home) if threat else None
+    if asked is not None and asked.only_substitutions:
+        table, max_substitutions = parts.as_table(asked, max_substitutions)
+        asked = None
+    elif asked is None:
+        table = parts.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
     reading = Reading(data, text, label, drop_empty=drop_empty, encoding=encoding)
     dataset = reading.for_run(run, data_home=data_home)
     chosen = parts.split_named(dataset.splits, split)
     chosen = chosen[:limit] if limit else chosen
     labels = parts.numbered_as(classifier, dataset.label_names, chosen)
+    if asked is not None:
+        proofs = parts.against_threat(classifier, Split(chosen.name, chosen.texts, labels), asked, out)
+        parts.show_threat(proofs, f"{run}: {len(chosen):,} texts of {dataset.name}, {split}", console)
+        return
     certificates = parts.with_progress(
         classifier, Split(chosen.name, chosen.texts, labels), table, parts.tiers_of(tiers), max_substitutions, out
     )
