@@ -122,7 +122,7 @@ def _slots(encoded: EncodedText, tokens: Callable[[str], Tokens]) -> list[_Slot]
     for place, others in encoded.others.items():
         if not all(map(is_plain, (encoded.pieces[place], *others))):
             return None
-    slots = []
+    slots: list[_Slot] = []
     for places in _between_spaces(encoded):
         free = [place for place in places if place in encoded.others]
         if not free:
