@@ -1,9 +1,9 @@
 """Models that are not sgbt's own on IMDB: clean before, clean on encoded text, certified; and smoothing beside them.
 
-Run: python benchmarks/any_model.py MODEL [--texts N] [--encoder FILE] [--out FILE], with MODEL one of those below. All of
-IMDB's 25,000 train texts are trained on; settings were chosen on a dev split of them. Without --texts all test texts are
-certified, else a random sample (seed 0). vader needs the package vaderSentiment on the path. A row has the verdict of
-every text as one letter: certified, broken, abstained, misclassified, vacuous; statistical for smoothing.
+Run: python benchmarks/any_model.py MODEL [--texts N] [--encoder FILE] [--out FILE], with MODEL one of those below.
+All of IMDB's 25,000 train texts are trained on; settings were chosen on a dev split of them. Without --texts all test
+texts are certified, else a random sample (seed 0). vader needs the package vaderSentiment on the path. A row has the
+verdict of every text as one letter: certified, broken, abstained, misclassified, vacuous; statistical for smoothing.
 """
 
 from __future__ import annotations
