@@ -63,7 +63,7 @@ def certified_pipeline(
     fingerprint: str | None = None,
 ) -> CertifiedPipeline:
     """A pipeline made for encoded texts; its labels come from its model's configuration unless they are given."""
-    names = getattr(getattr(getattr(pipeline, "model", None), "config", None), "id2label", None)
+    names: dict[int, str] = getattr(getattr(getattr(pipeline, "model", None), "config", None), "id2label", None) or {}
     if labels is None and not names:
         raise ModelError(expected="the labels of the pipeline", got="none", remedy="pass labels=[...]")
     found = tuple(labels) if labels is not None else tuple(names[number] for number in sorted(names))
