@@ -38,6 +38,10 @@ def train_(
     ] = None,
     substitutions: opt.Substitutions = "auto",
     vectors: opt.Vectors = "glove",
+    threat: Annotated[
+        str | None,
+        typer.Option(help='Fit --model linear to the worst case of a threat: "typos:2", "counter_fitted + delete:2".'),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, max=opt.LARGEST, help="Train on this many texts only.")] = None,
     test: Annotated[bool, typer.Option("--test", help="At the end, measure accuracy on the test split, once.")] = False,
     threads: opt.Threads = None,
@@ -85,6 +89,10 @@ def train_(
     reading = Reading(data, text, label, test_file, drop_shared, drop_empty, encoding)
     whole = reading.load(data_home=data_home)
     dataset = parts.limited(whole, limit) if limit else whole
+    if threat:
+        parts.fit_to_threat(threat, dataset, out, console, parts.ThreatOptions(context, tables, epochs, seed, vectors))
+        reading.keep(out, whole)
+        return
     settings = preset_named(preset) if preset else preset_for(model, dataset.name)
     settings = with_options(
         settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "the table training"

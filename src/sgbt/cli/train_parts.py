@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 
+from sgbt.cli import options as opt
 from sgbt.cli.class_view import show_classes
 from sgbt.cli.reading import Reading
 from sgbt.cli.training_view import TrainingView
@@ -20,10 +22,11 @@ from sgbt.core.registry import MODELS, OBJECTIVES
 from sgbt.data import Split, TextDataset
 from sgbt.evaluate.grid import TEST
 from sgbt.evaluate.rebuild import Published
-from sgbt.models import Bag, TextClassifier
-from sgbt.threats import EmbeddingStart
+from sgbt.models import Bag, TextClassifier, save_classifier
+from sgbt.threats import EmbeddingStart, parse_threat
 from sgbt.training import Objective, Run, TrainingConfig
 from sgbt.training.config import chosen, with_options
+from sgbt.training.threat_bag import ThreatFit, fit_bag_of_words
 
 
 def objective_of(name: str, table: dict[str, Any], **given: float | None) -> Objective:
@@ -54,6 +57,36 @@ def start_of(model: str, tables: dict[str, dict[str, Any]]) -> EmbeddingStart:
         )
     start: EmbeddingStart = with_options(EmbeddingStart(), table, "the table start")
     return start
+
+
+@dataclass(frozen=True)
+class ThreatOptions:
+    """What of the command line is about fitting to a threat."""
+
+    context: typer.Context
+    tables: dict[str, dict[str, Any]]
+    epochs: int | None
+    seed: int
+    vectors: str
+
+
+def fit_to_threat(written: str, dataset: TextDataset, out: Path, console: Console, given: ThreatOptions) -> None:
+    """Fit a bag of words to the worst case of a threat, and keep it; options are in the table `threat`."""
+    named = given.context.params
+    if named["model"] != "linear" or named["preset"]:
+        got = "a preset" if named["preset"] else named["model"]
+        raise TrainingError(expected="--model linear", got=got, where="--threat", remedy="add --model linear")
+    home = named["data_home"]
+    read = partial(opt.vectors_of, given.vectors, data_home=home)
+    threat = parse_threat(written, lambda name: opt.table_of(name, read, data_home=home))
+    options = given.tables.get("threat", {}) | ({"epochs": given.epochs} if given.epochs else {})
+    fit = with_options(ThreatFit(), options, "the table threat")
+    console.print(f"{len(dataset.train):,} texts; threat {threat.name}; {fit}", soft_wrap=True)
+    model = fit_bag_of_words(dataset.train, dataset.label_names, threat, fit=fit, seed=given.seed)
+    save_classifier(model, out)
+    if len(dataset.dev):
+        show_classes(answers(model, dataset.dev), console)
+    console.print(f"saved in {out}", soft_wrap=True)
 
 
 def limited(dataset: TextDataset, limit: int) -> TextDataset:
