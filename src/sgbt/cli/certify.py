@@ -15,29 +15,22 @@ from sgbt.core.registry import TIERS
 console = Screen()
 ORACLE_LIMIT = 20_000
 
-Run = Annotated[Path, typer.Argument(help="Folder of a trained model; see sgbt train.")]
-Tiers = Annotated[
-    str,
-    typer.Option(help=f"Tiers to try, separated by commas, of {', '.join(TIERS)}; all, or those not too dear."),
-]
-Budget = Annotated[
-    int | None, typer.Option(max=opt.LARGEST, help="At most this many words replaced at once; otherwise any number.")
-]
-Table_ = Annotated[
-    str, typer.Option(help="Who may replace whom: model (what it was trained for), or as in sgbt train.")
-]
 
-
+@opt.reads("data")
 def certify_(
-    run: Run,
-    data: opt.DataOfRun = "",
-    text: opt.TextColumn = None,
-    label: opt.LabelColumn = None,
-    split: Annotated[str, typer.Option(help="Which texts: train, dev or test.")] = "test",
-    limit: Annotated[int | None, typer.Option(min=1, max=opt.LARGEST, help="Only the first so many texts.")] = None,
-    tiers: Tiers = "default",
-    max_substitutions: Budget = None,
-    substitutions: Table_ = "model",
+    run: opt.Run,
+    reading: Reading,
+    split: opt.SplitName = None,
+    limit: opt.Limit = None,
+    tiers: Annotated[
+        str,
+        typer.Option(
+            help=f"Tiers to try, separated by commas, of {', '.join(TIERS)}; all for every one, default for those that "
+            "take little time."
+        ),
+    ] = "default",
+    max_substitutions: opt.Budget = None,
+    substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
     oracle: Annotated[
         int, typer.Option(min=0, max=opt.LARGEST, help="Enumerate texts with at most so many variants; 0 for none.")
@@ -46,37 +39,42 @@ def certify_(
         Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")
     ] = None,
     threads: opt.Threads = None,
-    drop_empty: opt.DropEmpty = False,
-    encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
 ) -> None:
     """Prove for each text that no substitution changes its label, and say how many proofs there are."""
     import torch
 
+    from sgbt.certify import DEFAULT_TIERS, certify
     from sgbt.certify.robust import robust_by_oracle
     from sgbt.certify.summary import Summary, by_class
-    from sgbt.cli import certify_parts as parts
-    from sgbt.cli.class_view import show_classes
-    from sgbt.data import Split
+    from sgbt.cli.certify_view import show, show_classes
+    from sgbt.cli.screen import counting
     from sgbt.models import load_classifier
 
     if threads:
         torch.set_num_threads(threads)
     classifier = load_classifier(run)
-    table = parts.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
-    reading = Reading(data, text, label, drop_empty=drop_empty, encoding=encoding)
-    dataset = reading.for_run(run, data_home=data_home)
-    chosen = parts.split_named(dataset.splits, split)
-    chosen = chosen[:limit] if limit else chosen
-    labels = parts.numbered_as(classifier, dataset.label_names, chosen)
-    certificates = parts.with_progress(
-        classifier, Split(chosen.name, chosen.texts, labels), table, parts.tiers_of(tiers), max_substitutions, out
-    )
-    console.print(f"{run}: {len(chosen):,} texts of {dataset.name}, {split}; {table!r}", soft_wrap=True)
+    table = opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
+    chosen = reading.texts(run, classifier, split, limit, data_home=data_home)
+    named = {"default": DEFAULT_TIERS, "all": tuple(TIERS)}
+    with counting() as bars:
+        task = bars.add_task("certifying", total=len(chosen))
+        certificates = certify(
+            classifier,
+            chosen.texts,
+            table,
+            labels=chosen.labels,
+            tiers=named.get(tiers) or tuple(name.strip() for name in tiers.split(",")),
+            max_substitutions=max_substitutions,
+            out=out,
+            listener=lambda done, of: bars.update(task, completed=done, total=of),
+        )
+    console.print(f"{run}: {len(chosen):,} texts of {chosen.source}; {table!r}")
     if max_substitutions is not None:
-        console.print(f"at most {max_substitutions} words replaced at once", soft_wrap=True)
+        console.print(f"at most {max_substitutions} words replaced at once")
     robust = robust_by_oracle(classifier, chosen.texts, certificates, table, most=oracle) if oracle else None
-    parts.show(Summary.of(certificates), robust, oracle, console)
-    show_classes(by_class(certificates, classifier.label_names), console)
+    labelled = chosen.labels is not None
+    show(Summary.of(certificates), robust, oracle, console, labelled=labelled)
+    show_classes(by_class(certificates, classifier.label_names, labelled=labelled), console)
     if out:
-        console.print(f"rows in {out}", soft_wrap=True)
+        console.print(f"rows in {out}")

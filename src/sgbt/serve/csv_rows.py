@@ -12,7 +12,8 @@ from sgbt.certify.columns import PREDICTED, PROVEN, predicted_cells, proven_cell
 from sgbt.certify.summary import by_class
 from sgbt.core.by_class import ByClass
 from sgbt.core.errors import DataError
-from sgbt.data.tables import Table, read_csv, shown
+from sgbt.data.table_files import read_csv
+from sgbt.data.tables import Table, shown
 
 Step = Callable[[dict[str, Any]], None]
 UPLOAD = "the uploaded file"
