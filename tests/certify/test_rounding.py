@@ -14,12 +14,12 @@ from tests.reference.exactly import without_allowances
 from tests.reference.precise import bilstm_margins, bilstm_states
 from tests.soundness.cases import VOCABULARY, random_embedding
 
-from sgbt.certify import Question, certify, in_float64, margin_bounds, rounding_slack
-from sgbt.certify.lstm_boxes import enclosed_states
-from sgbt.certify.lstm_rounding import units_in_bounds
-from sgbt.certify.rounding import ACTIVATION_UNITS, float64_allowance, proven_gap
+from sgbt.certify import Specification, certify, float64_allowance, in_float64, margin_bounds, rounding_slack
+from sgbt.certify.bilstm.boxes import enclosed_states
+from sgbt.certify.bilstm.rounding import units_in_bounds
+from sgbt.certify.cnn.rounding import ACTIVATION_UNITS, proven_gap
 from sgbt.certify.tiers import DEFAULT_TIERS
-from sgbt.models import BagOfWords, BiLSTM, BiLSTMConfig, TextClassifier, TextCNN, WordEmbedding
+from sgbt.models import BagOfWords, BiLSTM, BiLSTMConfig, Sum, TextClassifier, TextCNN, WordEmbedding
 from sgbt.threats import SubstitutionTable, Vocabulary
 
 WORDS = tuple(f"w{number}" for number in range(2, VOCABULARY))
@@ -86,10 +86,10 @@ def test_a_bilstm_decides_in_float64_and_no_tier_is_above_its_margins(factor: fl
     assert all(abs(exact - float(own)) < 1e-6 for exact, own in zip(truth, computed, strict=True))
     slots = torch.tensor([[[own, new] for own, new in zip(ids, other, strict=True)]])
     allowed = (slots != slots[..., :1]) | (torch.arange(2) == 0)
-    question = Question(slots, allowed, torch.ones(1, 30, dtype=torch.bool), torch.tensor([label]), 2)
+    spec = Specification(slots, allowed, torch.ones(1, 30, dtype=torch.bool), torch.tensor([label]), 2)
     slack = rounding_slack(classifier)
     for tier in DEFAULT_TIERS[:-1]:
-        bound = float(margin_bounds(tier, in_float64(classifier.model), question))
+        bound = float(margin_bounds(tier, in_float64(classifier.model), spec))
         assert bound <= float(computed.min()) + slack
         assert bound <= min(truth) + slack
     assert slack < 1e-7
@@ -106,7 +106,7 @@ def test_activations_are_within_the_units_assumed(name: str, function: Any) -> N
 
 
 def test_the_count_of_roundings_is_above_every_tier_s() -> None:
-    """The sums of docs/certificates.md, for each coefficient, against the one formula that stands for all."""
+    """The sums of docs/theory/certificates.md, for each coefficient, against the one formula that stands for all."""
     for steps, hidden, width in itertools.product((1, 2, 3, 10, 100, 1000), (1, 2, 3, 64, 500), (1, 4, 300)):
         counted = int(units_in_bounds(torch.tensor(steps), hidden, width))
         crown_p = 33 + (steps + 3) * (2 * hidden + 3 * steps + 41)
@@ -138,16 +138,16 @@ def test_every_tier_allows_for_rounding_where_it_shows(tier: str, monkeypatch: p
         model = with_exact_head(seed, factor, pooling)
         ids = torch.tensor([text_of(length, seed)]).unsqueeze(-1)
         everywhere = torch.ones_like(ids, dtype=torch.bool)
-        question = Question(ids, everywhere, everywhere[..., 0], torch.tensor([seed % 2]), 2)
+        spec = Specification(ids, everywhere, everywhere[..., 0], torch.tensor([seed % 2]), 2)
         sides = [model(ids[..., 0])[0].double(), in_float64(model)(ids[..., 0])[0]]
         computed, truth = (float(logits[seed % 2] - logits[1 - seed % 2]) for logits in sides)
         assert computed != truth
-        bound = float(margin_bounds(tier, model, question))
+        bound = float(margin_bounds(tier, model, spec))
         assert bound <= min(computed, truth)
         assert bound > -50 or length > 40  # errors of float32 may outgrow the margin in a long text
         with monkeypatch.context() as without:
             without_allowances(without)
-            above += float(margin_bounds(tier, model, question)) > min(computed, truth)
+            above += float(margin_bounds(tier, model, spec)) > min(computed, truth)
     assert above > 0, "nothing to allow for: the test shows nothing"
 
 
@@ -182,7 +182,7 @@ def test_neither_training_mode_nor_gradients_nor_stored_precision_change() -> No
     assert model.embedding.precision is None
 
 
-@pytest.mark.parametrize("kind", ["projection", "two networks"])
+@pytest.mark.parametrize("kind", ["projection", "two networks", "three networks with weights"])
 def test_the_slack_of_a_textcnn_in_float32_is_proven(kind: str) -> None:
     torch.manual_seed(0)
     words = WordEmbedding(torch.randn(VOCABULARY, 6) * 3, projection=4 if kind == "projection" else None)
@@ -190,10 +190,11 @@ def test_the_slack_of_a_textcnn_in_float32_is_proven(kind: str) -> None:
         words, filters=4, kernel_sizes=(2, 3), projection=4 if kind == "projection" else None, pooling="mean"
     )
     whole: object = model
+    other = TextCNN(random_embedding(2, codes=True), filters=4, kernel_sizes=(1,))
     if kind == "two networks":
-        from sgbt.models import TwoChannel
-
-        whole = TwoChannel(model, TextCNN(random_embedding(2, codes=True), filters=4, kernel_sizes=(1,)))
+        whole = Sum((model, other))
+    if kind == "three networks with weights":
+        whole = Sum((model, other, TextCNN(random_embedding(3), filters=4, kernel_sizes=(2,))), (0.7, 3.1, 1.0))
     classifier = classifier_of(whole.eval(), max_length=50)  # type: ignore[attr-defined]
     ids = torch.randint(1, VOCABULARY, (500, 50), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():

@@ -214,8 +214,8 @@ def test_attack_rows_are_asked_again_and_compared(
 
 def _without_proofs(classifier: TextClassifier, rows: list[Certificate], attacks: list[AttackResult]) -> None:
     """Only what rows say of each other."""
-    from sgbt.certify.attacked import check_attacks
     from sgbt.certify.prepared import Prepared
+    from sgbt.certify.rows.attacked import check_attacks
 
     check_attacks(Prepared.of(classifier), rows, attacks, dict(enumerate(TEXTS.texts)))
 

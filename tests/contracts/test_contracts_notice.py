@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from sgbt.attacks.method import Limited
+from sgbt.attacks import Limited
 from sgbt.certify import SeparableBound, Verifier
 from sgbt.core.registry import ATTACKS, TIERS, Registry
 from sgbt.models import TextClassifier, TextCNN, worst_case_logits
@@ -80,7 +80,7 @@ class Hopeful:
 
     def bounds(self, verifier: Verifier) -> list[SeparableBound]:
         (bound,) = verifier.bounds("ibp")
-        return [SeparableBound(bound.question, bound.constant + self.more, bound.gains)]
+        return [SeparableBound(bound.spec, bound.constant + self.more, bound.gains)]
 
 
 def test_a_tier_that_proves_too_much() -> None:

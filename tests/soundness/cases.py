@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from sgbt.certify import Question
+from sgbt.certify import Specification
 from sgbt.models import (
     AnyModel,
     BagOfNgrams,
@@ -18,11 +18,11 @@ from sgbt.models import (
     BiLSTM,
     BiLSTMConfig,
     CNNConfig,
+    Sum,
     TextCNN,
-    TwoChannel,
     WordEmbedding,
 )
-from sgbt.models.bag_of_ngrams import BITS
+from sgbt.models.bag_of_ngrams.model import BITS
 from sgbt.threats import Substitutions
 
 VOCABULARY = 30
@@ -54,10 +54,10 @@ def random_bilstm(seed: int, *, classes: int, pooling: str, spread: float = 1.0,
     return model.eval()
 
 
-def random_two_channel(seed: int, *, classes: int) -> TwoChannel:
+def random_two_channel(seed: int, *, classes: int) -> Sum:
     torch.manual_seed(seed)
     words = random_cnn(seed, classes=classes, pooling="mean")
-    return TwoChannel(words, BiLSTM(random_embedding(seed, codes=True), BiLSTMConfig(classes=classes, hidden=4))).eval()
+    return Sum((words, BiLSTM(random_embedding(seed, codes=True), BiLSTMConfig(classes=classes, hidden=4)))).eval()
 
 
 def random_grams(seed: int, *, classes: int) -> BagOfNgrams:
@@ -97,12 +97,16 @@ def all_models(seed: int) -> Iterator[tuple[str, AnyModel]]:
     yield "two-channel", random_two_channel(seed, classes=classes)
     yield (
         "words and grams",
-        TwoChannel(random_cnn(seed, classes=classes, pooling="mean"), random_grams(seed, classes=classes)).eval(),
+        Sum((random_cnn(seed, classes=classes, pooling="mean"), random_grams(seed, classes=classes))).eval(),
     )
     yield (
         "words beside words",
-        TwoChannel(random_bilstm(seed, classes=classes, pooling="mean"), random_words(seed, classes=classes)).eval(),
+        Sum((random_bilstm(seed, classes=classes, pooling="mean"), random_words(seed, classes=classes))).eval(),
     )
+    parts = (random_words(seed, classes=classes), random_grams(seed, classes=classes))
+    networks = (make(seed, classes=classes, pooling="mean") for make in (random_cnn, random_bilstm))
+    weights = (0.3, 1.0, 2.5, 0.0) if seed % 2 else (1.0, 0.7, 0.0, 4.0)
+    yield "weighted sum", Sum((*parts, *networks), weights).eval()
     coded = random_embedding(seed, codes=True)
     yield "coded cnn", TextCNN(coded, CNNConfig(classes=classes, kernel_sizes=(2, 3), filters=5)).eval()
     yield "coded bilstm", BiLSTM(coded, BiLSTMConfig(classes=classes, hidden=5)).eval()
@@ -111,7 +115,7 @@ def all_models(seed: int) -> Iterator[tuple[str, AnyModel]]:
 
 def random_question(
     seed: int, *, classes: int, texts: int = 6, words: int = 5, choices: int = 3, budget: int | None = None
-) -> Question:
+) -> Specification:
     """Texts of every length from none to `words`, with unknown words, and junk in the padding that must not count.
 
     Slopes are fitted to nothing, to the question itself, or to other substitutes of the same texts, by the seed.
@@ -125,16 +129,18 @@ def random_question(
     labels = torch.randint(0, classes, (texts,), generator=generator)
     others = torch.randint(1, VOCABULARY, (texts, words, choices), generator=generator)
     others[..., 0] = ids[..., 0]
-    other = Question.of(Substitutions(others, torch.ones_like(allowed)), mask, labels, classes=classes)
-    reference: Question | Literal["itself"] | None = ("itself", other, None)[seed % 3]
-    return Question.of(Substitutions(ids, allowed), mask, labels, classes=classes, budget=budget, reference=reference)
+    other = Specification.of(Substitutions(others, torch.ones_like(allowed)), mask, labels, classes=classes)
+    reference: Specification | Literal["itself"] | None = ("itself", other, None)[seed % 3]
+    return Specification.of(
+        Substitutions(ids, allowed), mask, labels, classes=classes, budget=budget, reference=reference
+    )
 
 
-def with_allowed(question: Question, allowed: Tensor) -> Question:
+def with_allowed(spec: Specification, allowed: Tensor) -> Specification:
     """The same texts with fewer substitutes, and slopes fitted to the same boxes as before."""
-    reference = replace(question, budget=None, reference=None) if question.reference == "itself" else question.reference
-    return replace(question, allowed=allowed, reference=reference)
+    reference = replace(spec, budget=None, reference=None) if spec.reference == "itself" else spec.reference
+    return replace(spec, allowed=allowed, reference=reference)
 
 
 def classes_of(model: AnyModel) -> int:
-    return classes_of(model.words) if isinstance(model, TwoChannel) else model.config.classes
+    return classes_of(model.parts[0]) if isinstance(model, Sum) else model.config.classes

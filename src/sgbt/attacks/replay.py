@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sgbt.attacks.campaign import attack
-from sgbt.attacks.methods import method_named
 from sgbt.attacks.result import FAILED, AttackResult
+from sgbt.attacks.search.method import method_named
 from sgbt.core.errors import AttackError, ForgedRowError
 from sgbt.models import TextClassifier
 from sgbt.threats import SubstitutionTable

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sgbt.attacks import AttackResult
-from sgbt.attacks.summary import by_class as answers_by_class
+from sgbt.attacks.result import by_class as answers_by_class
 from sgbt.bridges.card_attacks import CardAttack
 from sgbt.bridges.card_labels import Labels
 from sgbt.bridges.escaping import as_text
 from sgbt.certify import Certificate
-from sgbt.certify.summary import Summary
-from sgbt.certify.summary import by_class as proofs_by_class
+from sgbt.certify.rows.summary import Summary
+from sgbt.certify.rows.summary import by_class as proofs_by_class
 from sgbt.core.by_class import ByClass
 from sgbt.core.shares import Share
 

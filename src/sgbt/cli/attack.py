@@ -55,7 +55,7 @@ def attack_(
     import torch
 
     from sgbt.attacks import attack, method_named, write_textattack_csv
-    from sgbt.attacks.methods import full_name
+    from sgbt.attacks.search.method import full_name
     from sgbt.cli.attack_view import AttackView, show_examples, show_summary
     from sgbt.models import load_classifier
 

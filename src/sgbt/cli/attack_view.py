@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sgbt.attacks import AttackResult, Share, summarise
-from sgbt.attacks.result import FAILED, SUCCESS
-from sgbt.attacks.summary import by_class
+from sgbt.attacks.result import FAILED, SUCCESS, by_class
 from sgbt.cli.certify_view import show_classes
 from sgbt.cli.screen import Drawn, counting
 from sgbt.models import TextClassifier

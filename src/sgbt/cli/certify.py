@@ -45,8 +45,8 @@ def certify_(
     import torch
 
     from sgbt.certify import DEFAULT_TIERS, certify
-    from sgbt.certify.robust import robust_by_oracle
-    from sgbt.certify.summary import Summary, by_class
+    from sgbt.certify.oracle import robust_by_oracle
+    from sgbt.certify.rows.summary import Summary, by_class
     from sgbt.cli.certify_view import show, show_classes
     from sgbt.cli.screen import counting
     from sgbt.models import load_classifier

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sgbt.certify.robust import Robust
-from sgbt.certify.summary import Summary
+from sgbt.certify.oracle import Robust
+from sgbt.certify.rows.summary import Summary
 from sgbt.core.by_class import ByClass, OneClass
 from sgbt.core.shares import Share
 

@@ -40,7 +40,7 @@ def publish_(
     texts that attacks left unbroken is attacked again, before anything is written.
     """
     from sgbt.bridges import export, push
-    from sgbt.certify.comparison import drawn_seed
+    from sgbt.certify.rows.comparison import drawn_seed
     from sgbt.cli.verify_view import known_texts, sample_of
     from sgbt.models import load_classifier
 

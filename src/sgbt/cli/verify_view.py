@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from sgbt.certify import Certificate, Verified
-from sgbt.certify.comparison import Sample
-from sgbt.certify.texts import KnownTexts
+from sgbt.certify.rows.comparison import Sample
+from sgbt.certify.rows.texts import KnownTexts
 from sgbt.cli.reading import Reading
 from sgbt.core.errors import CertificateError
 from sgbt.core.shares import Share

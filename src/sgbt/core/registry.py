@@ -87,6 +87,11 @@ MODELS: Registry[Any] = Registry(
 )
 """Kinds of models: classes of torch modules."""
 
+COMBINATIONS: Registry[Any] = Registry(
+    "combination", {"sum": "sgbt.models.sum:Sum", "two-channel": "sgbt.models.sum:Sum"}
+)
+"""Kinds of models that are made of others: a folder may hold one, but none is trained by its name."""
+
 OBJECTIVES: Registry[Any] = Registry(
     "objective",
     {
@@ -105,20 +110,20 @@ OBJECTIVES: Registry[Any] = Registry(
 ATTACKS: Registry[Any] = Registry(
     "attack",
     {
-        "pwws": "sgbt.attacks.pwws:PWWS",
-        "genetic": "sgbt.attacks.genetic:GENETIC_PRESETS/alzantot",
-        "genetic:alzantot": "sgbt.attacks.genetic:GENETIC_PRESETS/alzantot",
-        "genetic:fast": "sgbt.attacks.genetic:GENETIC_PRESETS/fast",
-        "genetic:openattack": "sgbt.attacks.genetic:GENETIC_PRESETS/openattack",
-        "pso": "sgbt.attacks.pso:PSO_PRESETS/zang",
-        "pso:zang": "sgbt.attacks.pso:PSO_PRESETS/zang",
-        "pso:quick": "sgbt.attacks.pso:PSO_PRESETS/quick",
-        "pso:openattack": "sgbt.attacks.pso:PSO_PRESETS/openattack",
-        "pso:openattack-compat": "sgbt.attacks.pso:PSO_PRESETS/openattack-compat",
-        "greedy": "sgbt.attacks.greedy:Greedy",
-        "beam": "sgbt.attacks.beam:Beam",
-        "gradient": "sgbt.attacks.gradient:Gradient",
-        "ensemble": "sgbt.attacks.ensemble:Ensemble",
+        "pwws": "sgbt.attacks.search.pwws:PWWS",
+        "genetic": "sgbt.attacks.search.genetic:GENETIC_PRESETS/alzantot",
+        "genetic:alzantot": "sgbt.attacks.search.genetic:GENETIC_PRESETS/alzantot",
+        "genetic:fast": "sgbt.attacks.search.genetic:GENETIC_PRESETS/fast",
+        "genetic:openattack": "sgbt.attacks.search.genetic:GENETIC_PRESETS/openattack",
+        "pso": "sgbt.attacks.search.pso:PSO_PRESETS/zang",
+        "pso:zang": "sgbt.attacks.search.pso:PSO_PRESETS/zang",
+        "pso:quick": "sgbt.attacks.search.pso:PSO_PRESETS/quick",
+        "pso:openattack": "sgbt.attacks.search.pso:PSO_PRESETS/openattack",
+        "pso:openattack-compat": "sgbt.attacks.search.pso:PSO_PRESETS/openattack-compat",
+        "greedy": "sgbt.attacks.search.greedy:Greedy",
+        "beam": "sgbt.attacks.search.beam:Beam",
+        "gradient": "sgbt.attacks.search.gradient:Gradient",
+        "ensemble": "sgbt.attacks.search.ensemble:Ensemble",
     },
 )
 """Attacks, or presets of them: a class whose options all have defaults, or a value of one."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sgbt.attacks import method_named
-from sgbt.attacks.methods import full_name
+from sgbt.attacks.search.method import full_name
 from sgbt.certify import DEFAULT_TIERS
 from sgbt.certify.tiers import check_tiers
 from sgbt.core.documents import parse_toml, read_toml

@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import safetensors
 import safetensors.torch
@@ -17,12 +17,14 @@ from sgbt.core.errors import DataError, LexiconError, ModelError
 from sgbt.core.files import atomic_write
 from sgbt.data import Tokenizer
 from sgbt.models.arrays import fault_in_arrays
-from sgbt.models.blueprint import AnyModel, blueprint, build
+from sgbt.models.blueprint import blueprint, build
 from sgbt.models.classifier import TextClassifier
-from sgbt.models.identity import Identity, identity_of
-from sgbt.models.weights import weights_of
+from sgbt.models.identity import Identity, identity_of, weights_of
 from sgbt.threats import SubstitutionTable, Vocabulary
 from sgbt.version import __version__
+
+if TYPE_CHECKING:
+    from sgbt.models import AnyModel
 
 FORMAT = 1
 CONFIG, WEIGHTS, VOCABULARY, TABLE = "config.json", "model.safetensors", "vocabulary.json", "substitutions.json.gz"
@@ -129,6 +131,15 @@ def _check_identity(own: Identity, config: dict[str, Any], folder: Path) -> None
             where=str(folder),
             remedy="copy the whole folder again",
         )
+
+
+def training_note(folder: Path) -> dict[str, Any]:
+    """What `save_classifier` was given as `training`; nothing where a folder has none."""
+    config = read_json_object(folder / CONFIG, kind=ModelError, expected="a config.json that sgbt wrote", finite=False)
+    note = config.get("training")
+    if not isinstance(note, dict | None):
+        raise ModelError(expected="training in config.json as sgbt writes it", got="something else", where=str(folder))
+    return note or {}
 
 
 def _read_words(folder: Path, config: dict[str, Any]) -> tuple[Vocabulary, SubstitutionTable | None]:

@@ -1,8 +1,8 @@
 """The identity of a classifier: one hash over everything that decides an answer.
 
-Model folders, certificates and attack rows name their model by it. docs/model-folder.md says how it is computed, so
-that another program can do so. What decides no answer is outside: the substitution table, which has a hash of its own,
-and the note on training.
+Model folders, certificates and attack rows name their model by it; docs/reference/model-folder.md says how it is
+computed. What decides no answer is outside: the substitution table, which has a hash of its own, and the note on
+training.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+import torch
+
 from sgbt.models.blueprint import blueprint
-from sgbt.models.weights import weights_hash
 
 if TYPE_CHECKING:
+    from sgbt.models import AnyModel
     from sgbt.models.classifier import TextClassifier
 
 PREFIX = "id1-"
@@ -68,6 +70,23 @@ def identity_of(classifier: TextClassifier) -> Identity:
             "label_names": sha256_of(classifier.label_names),
         }
     )
+
+
+def weights_of(model: AnyModel) -> dict[str, torch.Tensor]:
+    """Copies of all weights and buffers, on the CPU."""
+    return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in model.state_dict().items()}
+
+
+def weights_hash(model: AnyModel) -> str:
+    """The SHA-256 of all weights by name, in the order of the names.
+
+    It says nothing of what is computed with them: what names a classifier is its identity (`Identity`).
+    """
+    whole = hashlib.sha256()
+    for name, tensor in sorted(weights_of(model).items()):
+        whole.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        whole.update(tensor.flatten().view(torch.uint8).numpy().tobytes())  # numpy knows no bfloat16
+    return whole.hexdigest()
 
 
 def covers_weights_alone(name: str) -> bool:

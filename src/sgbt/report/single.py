@@ -8,10 +8,10 @@ from typing import Any
 
 from sgbt.attacks import AttackResult
 from sgbt.attacks.result import FAILED
-from sgbt.attacks.summary import by_class as answers_by_class
+from sgbt.attacks.result import by_class as answers_by_class
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify.certificate import Verdict
-from sgbt.certify.summary import by_class as proofs_by_class
+from sgbt.certify.rows.summary import by_class as proofs_by_class
 from sgbt.core.errors import EvaluationError
 from sgbt.core.shares import Share
 from sgbt.evaluate import AttackFigures, RunRecord, certified_figures
@@ -19,7 +19,7 @@ from sgbt.evaluate.gather import curve_of
 from sgbt.evaluate.metrics import share_figures, weakest_words
 from sgbt.evaluate.outcomes import packed
 from sgbt.models import Naming, identity_of, load_classifier
-from sgbt.models.note import training_note
+from sgbt.models.folder import training_note
 from sgbt.report.build import Report, report_of_records
 from sgbt.report.examples import examples_of
 from sgbt.training import Run

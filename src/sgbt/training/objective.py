@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sgbt.core.errors import TrainingError
 from sgbt.models import Network
-from sgbt.models.margins import Margins
+from sgbt.models.worst_case import Margins
 from sgbt.threats import Substitutions, SubstitutionTable, Vocabulary
 from sgbt.threats.codes import community_codes
 

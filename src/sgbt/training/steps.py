@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sgbt.data import RaggedIds, batches
-from sgbt.models.margins import Margins
+from sgbt.models.worst_case import Margins
 from sgbt.threats import UNKNOWN, SubstitutionIndex
 from sgbt.training.objective import Step
 

@@ -1,0 +1,199 @@
+"""The query engine: the scores of "this text with these swaps", many at once, equal to the model's own.
+
+An attack asks thousands of times about texts that differ in a word or two. Each kind of model has its own way to reuse
+what those texts share, a `QueryEngine` registered with `query_engine` beside its implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from sgbt.attacks.space import State
+from sgbt.models import Sum
+
+Probabilities = NDArray[np.float64]
+Ids = NDArray[np.int64]
+Classify = Callable[[Sequence[str]], NDArray[np.floating]]
+"""Any victim: texts in, one row of label probabilities per text out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordSwaps:
+    """One-word changes of some texts: text `owners[j]` with choice `choices[j]` at position `positions[j]`.
+
+    Changes of one text stand together, in the order of the texts.
+    """
+
+    owners: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    choices: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    def applied(self, states: State) -> State:
+        """The changed texts in full."""
+        changed = states[self.owners]
+        changed[np.arange(len(changed)), self.positions] = self.choices
+        return changed
+
+
+def _no_swaps() -> WordSwaps:
+    """No change of any text."""
+    return WordSwaps(*(np.zeros(0, np.int64) for _ in range(3)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Query:
+    """What an attack asks: the scores of some texts of its space, and of one-word changes of them."""
+
+    states: State
+    swaps: WordSwaps = field(default_factory=_no_swaps)
+
+    def __len__(self) -> int:
+        return len(self.states) + len(self.swaps)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbourhood:
+    """What a model says of some texts [texts, labels], and of one-word changes of them [swaps, labels]."""
+
+    texts: NDArray[Any]
+    swaps: NDArray[Any]
+
+
+class TextEngine(Protocol):
+    """What a model says about the texts of one search space."""
+
+    def answer(self, query: Query) -> Neighbourhood:
+        """Label probabilities of the texts asked about and of their changes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdQuery:
+    """A query in ids: texts [texts, words], changes of them, and the id that each change puts in.
+
+    `states` are the same texts in choices: 0 where the word is the original one.
+    """
+
+    states: State
+    ids: Ids
+    swaps: WordSwaps
+    new: Ids
+
+    def changed(self) -> Ids:
+        """The changed texts in full."""
+        changed = self.ids[self.swaps.owners]
+        changed[np.arange(len(changed)), self.swaps.positions] = self.new
+        return changed
+
+
+class QueryEngine(Protocol):
+    """Logits of many variants of texts, from one model."""
+
+    def open(self, ids: Ids, length: int) -> Any:
+        """Prepare for texts of `length` words out of the given ids; what is returned stands for them in `answers`."""
+        ...
+
+    def answers(self, opened: Sequence[Any], queries: Sequence[IdQuery]) -> list[Neighbourhood]:
+        """Logits: one answer per query, each about the texts that the value beside it was opened for.
+
+        An answer depends on its own query only, to the last bit, whatever is asked beside it.
+        """
+        ...
+
+
+def as_probabilities(logits: NDArray[np.floating], resolution: int) -> Probabilities:
+    """Softmax as `TextClassifier.predict` takes it, cut to the decimals that mean something."""
+    exact = torch.from_numpy(np.ascontiguousarray(logits)).double().softmax(dim=1).numpy()
+    return np.round(exact, resolution)
+
+
+@singledispatch
+def query_engine(model: Any) -> QueryEngine:
+    """The query engine of a model; a kind of model without one of its own is asked in the plain way."""
+    return PlainEngine(model)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainEngine:
+    """A model asked in full, about distinct texts only."""
+
+    model: nn.Module
+
+    def open(self, ids: Ids, length: int) -> None:
+        """Nothing is prepared."""
+
+    def answers(self, opened: Sequence[Any], queries: Sequence[IdQuery]) -> list[Neighbourhood]:
+        """The model's own logits."""
+        return [self._answer(query) for query in queries]
+
+    @torch.no_grad()
+    def _answer(self, query: IdQuery) -> Neighbourhood:
+        rows, found = np.unique(np.concatenate([query.ids, query.changed()]), axis=0, return_inverse=True)
+        with evaluating(self.model):
+            starts = range(0, max(len(rows), 1), 256)  # no text at all is a batch as well
+            logits = torch.cat([self.model(torch.from_numpy(rows[at : at + 256])) for at in starts])
+        return split_answer(logits.numpy()[found.reshape(-1)], query)
+
+
+@dataclass(frozen=True, slots=True)
+class SumEngine:
+    """The weighted sum of several models' logits."""
+
+    parts: Sequence[QueryEngine]
+    weights: Sequence[float]
+
+    def open(self, ids: Ids, length: int) -> Any:
+        """What every part opens."""
+        return [part.open(ids, length) for part in self.parts]
+
+    def answers(self, opened: Sequence[Any], queries: Sequence[IdQuery]) -> list[Neighbourhood]:
+        """The sums of the parts' logits."""
+        found = [part.answers([own[place] for own in opened], queries) for place, part in enumerate(self.parts)]
+        return [self._added(answers) for answers in zip(*found, strict=True)]
+
+    def _added(self, answers: Sequence[Neighbourhood]) -> Neighbourhood:
+        pairs = list(zip(self.weights, answers, strict=True))
+        texts, swaps = (
+            np.sum([values if weight == 1 else np.float64(weight) * values for weight, values in own], axis=0)
+            for own in ([(w, each.texts) for w, each in pairs], [(w, each.swaps) for w, each in pairs])
+        )
+        return Neighbourhood(texts, swaps)
+
+
+@query_engine.register
+def _of_sum(model: Sum) -> QueryEngine:
+    weights, parts = zip(*model.terms, strict=True)
+    return SumEngine([query_engine(part) for part in parts], weights)
+
+
+def split_answer(logits: NDArray[Any], query: IdQuery) -> Neighbourhood:
+    """Logits of the texts asked about and of the changed texts after them."""
+    return Neighbourhood(logits[: len(query.ids)], logits[len(query.ids) :])
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Dropout is off while this lasts."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)
+
+
+def resolution_of(model: nn.Module) -> int:
+    """Six decimals for a model whose first weights are float32, nine for float64."""
+    return 9 if next(model.parameters()).dtype == torch.float64 else 6

@@ -1,0 +1,134 @@
+"""How particles of the swarm attack begin and mutate: three ways to change one word of a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgbt.attacks.search.method import draw, draw_by_sums
+from sgbt.attacks.search.scorer import Asking, Scorer
+from sgbt.attacks.space import State
+
+MOST_WEIGHT = 10
+"""A word with more substitutes than this is drawn no more often for it (Zang et al. 2020)."""
+
+
+class Mutation(Protocol):
+    """A change of one word."""
+
+    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> Asking[State]:
+        """The first swarm: `count` texts made from the original."""
+        ...
+
+    def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> Asking[State]:
+        """Every given text, mutated."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BestWord:
+    """The paper's code: the best substitute of every word is found, and the word is drawn by what it gains.
+
+    Where no swap gains anything, all words are equally likely, and one without substitutes stays as it is.
+    """
+
+    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> Asking[State]:
+        """One look at all swaps of the original serves all particles."""
+        gains, best = yield from _best_swaps(scorer, scorer.space.original[None])
+        swarm = np.repeat(scorer.space.original[None], count, axis=0)
+        for particle in swarm:
+            place = draw(rng, gains[0])
+            particle[place] = best[0, place]
+        return swarm
+
+    def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> Asking[State]:
+        """Look at all swaps of every text; equal texts are looked at once, and counted each time."""
+        if not len(states):
+            return states
+        distinct, row_of = np.unique(states, axis=0, return_inverse=True)
+        gains, best = yield from _best_swaps(scorer, distinct, asked=len(states))
+        result = states.copy()
+        for particle, row in zip(result, row_of.reshape(-1), strict=True):
+            place = draw(rng, gains[row])
+            particle[place] = best[row, place]
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class QuickWord:
+    """A word that is still original, drawn by its number of substitutes, gets the best of them."""
+
+    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> Asking[State]:
+        """The original, mutated `count` times."""
+        return (yield from self.of_texts(scorer, np.repeat(scorer.space.original[None], count, axis=0), rng))
+
+    def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> Asking[State]:
+        """One word of each text."""
+        if not len(states):
+            return states
+        space = scorer.space
+        places = np.array([draw_by_sums(rng, sums) for sums in _running_weights(scorer, states)], dtype=np.int64)
+        counts = space.substitutes[places]
+        owners = np.repeat(np.arange(len(states)), counts)
+        choices = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+        found = yield from scorer.neighbourhood(states, owners, places[owners], choices)
+        left = found.swaps[:, scorer.label]
+        result = states.copy()
+        for owner, part in enumerate(np.split(left, np.cumsum(counts)[:-1])):
+            result[owner, places[owner]] = 1 + int(np.argmin(part))
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class RandomWord:
+    """A word that is still original, drawn by its number of substitutes, gets any of them, as in OpenAttack."""
+
+    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> Asking[State]:
+        """The original, mutated `count` times."""
+        return (yield from self.of_texts(scorer, np.repeat(scorer.space.original[None], count, axis=0), rng))
+
+    def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> Asking[State]:
+        """One word of each text."""
+        yield from ()  # asks nothing
+        result = states.copy()
+        for state, sums in zip(result, _running_weights(scorer, states), strict=True):
+            place = draw_by_sums(rng, sums)
+            state[place] = 1 + int(rng.integers(scorer.space.substitutes[place]))
+        return result
+
+
+def _running_weights(scorer: Scorer, states: State) -> NDArray[np.float64]:
+    """For each text, running sums of the weights of its words that are still original; of all, where none is."""
+    weights = np.minimum(scorer.space.substitutes, MOST_WEIGHT).astype(np.float64)
+    left = np.where(states == 0, weights, 0)
+    left[~left.any(axis=1)] = weights
+    return np.cumsum(left, axis=1)
+
+
+def _best_swaps(
+    scorer: Scorer, states: State, *, asked: int | None = None
+) -> Asking[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """For every text and position, the weight of what its best substitute gains, and that substitute's number.
+
+    `asked` texts are charged for, each with all its swaps and once as it stands.
+    """
+    space, label = scorer.space, scorer.label
+    positions, choices = space.swaps
+    texts, swaps = len(states), len(positions)
+    scorer.charge(((texts if asked is None else asked) - texts) * swaps + (texts if asked is None else asked))
+    owners = np.repeat(np.arange(texts), swaps)
+    found = yield from scorer.neighbourhood(states, owners, np.tile(positions, texts), np.tile(choices, texts))
+    now, left = found.texts[:, label], found.swaps[:, label].reshape(texts, swaps)
+    gains = np.zeros((texts, len(space)))
+    best = states.astype(np.int64)
+    edges = np.flatnonzero(np.diff(positions, prepend=-1))
+    for place, start, stop in zip(space.replaceable, edges, [*edges[1:], swaps], strict=True):
+        chosen = start + left[:, start:stop].argmin(axis=1)
+        rows = np.arange(texts)
+        gains[:, place] = (now - left[rows, chosen]).clip(min=0)
+        best[:, place] = choices[chosen]
+    gains[~gains.any(axis=1)] = 1.0
+    return gains, best
