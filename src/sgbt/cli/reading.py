@@ -112,9 +112,10 @@ class Reading:
         if reading.is_file and (split == ALL or (split is None and not reading.has_labels)):
             return reading._whole_file(model).first(limit)
         dataset = self.for_run(run, data_home=data_home)
+        numbers = numbered(model, dataset.label_names)
         chosen = _chosen(dataset, split or "test")
-        names = [dataset.label_names[label] for label in chosen.labels.tolist()]
-        return Texts(f"{dataset.name} ({chosen.name})", chosen.texts, numbered(model, names)).first(limit)
+        labels = [numbers[label] for label in chosen.labels.tolist()]
+        return Texts(f"{dataset.name} ({chosen.name})", chosen.texts, labels).first(limit)
 
     @property
     def is_file(self) -> bool:

@@ -26,6 +26,8 @@ MARKS = {
 }
 SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 """How a spreadsheet's file begins: .xlsx and .ods are zip archives, .xls is older."""
+CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1a\x1b"))
+"""Bytes that no text in a one-byte encoding has: a file with one of them is a picture, a program or the like."""
 REMEDY = "convert the file with iconv, or name its encoding with --encoding (latin-1, cp1252, ...)"
 
 
@@ -94,7 +96,7 @@ def encoding_of(path: Path, asked: str = AUTO) -> str:
     name = _marked(head)
     if (fault := _fault(path, name)) is None:
         return name
-    if name != "utf-8":
+    if name != "utf-8" or any(byte in CONTROLS for byte in head):
         raise fault
     name = "cp1252" if _fault(path, "cp1252") is None else "latin-1"
     _note(str(path), name, fault.got)
