@@ -7,8 +7,7 @@ from itertools import pairwise
 from pages.registry import figure
 from pages.rows import method, methods, pair, percent, shown
 from sgbt.core.errors import SgbtError
-from sgbt.report.methods import MethodRuns, presets_in
-from sgbt.report.paired import comparisons
+from sgbt.report.methods import MethodRuns, comparisons, presets_in
 
 ORDER = ("standard", "gbm", "sgbt", "ascc", "atfl", "sem", "ibp", "certified", "certified-ties")
 LARGER_GAMMAS = ("sgbt", "sgbt-gamma1.0", "sgbt-gamma3.0")
@@ -19,28 +18,28 @@ SETS = {
     "sememes": "words of the same sememes",
 }
 ON_ALL_OF_TEST = {
-    "TextCNN over words beside a BagOfNgrams": "imdb-two-channel/cnn/certified",
-    "BiLSTM over words beside a BagOfNgrams": "imdb-two-channel/bilstm/certified",
+    "BagOfNgrams and a TextCNN over words on its residual": "imdb-two-channel/cnn/certified",
+    "BagOfNgrams and a BiLSTM over words on its residual": "imdb-two-channel/bilstm/certified",
     "BagOfNgrams, trained on the worst case": "imdb-linear/grams/certified",
     "BagOfNgrams, standard training": "imdb-linear/grams/standard",
     "BagOfWords, trained on the worst case": "imdb-linear/linear/certified",
-    "BagOfWords that also counts where words stand": "imdb-linear/linear/certified-places",
+    "BagOfWords with positional weights": "imdb-linear/linear/certified-places",
     "BagOfWords of words alone, trained on the worst case": "imdb-linear/linear/certified-words",
-    "BagOfWords of words alone that learns from vectors too": "imdb-linear/linear/certified-words-vectors",
-    "BagOfWords of words alone that also counts where they stand": "imdb-linear/linear/certified-words-places",
-    "TextCNN over words alone, begun as a BagOfWords": "imdb-alone/cnn/certified",
-    "BiLSTM over words alone, begun as a BagOfWords": "imdb-alone/bilstm/certified",
-    "TextCNN over words alone, beside a BagOfWords with places": "imdb-two-channel/cnn/certified-words",
-    "BiLSTM over words alone, beside a BagOfWords with places": "imdb-two-channel/bilstm/certified-words",
-    "TextCNN over words alone, from tied vectors": "imdb-alone/cnn/certified-ties",
-    "TextCNN from tied vectors and a BagOfWords with places, trained apart": "imdb-alone/cnn/certified-apart",
-    "BiLSTM from tied vectors and a BagOfWords with places, trained apart": "imdb-alone/bilstm/certified-apart",
-    "BiLSTM of the greatest states from tied vectors and a BagOfWords with places, trained apart": (
+    "BagOfWords of words alone, trained with vectors": "imdb-linear/linear/certified-words-vectors",
+    "BagOfWords of words alone with positional weights": "imdb-linear/linear/certified-words-places",
+    "TextCNN over words alone, warm start from a BagOfWords": "imdb-alone/cnn/certified",
+    "BiLSTM over words alone, warm start from a BagOfWords": "imdb-alone/bilstm/certified",
+    "BagOfWords and a TextCNN on its residual, words alone": "imdb-two-channel/cnn/certified-words",
+    "BagOfWords and a BiLSTM on its residual, words alone": "imdb-two-channel/bilstm/certified-words",
+    "TextCNN over words alone, tied words": "imdb-alone/cnn/certified-ties",
+    "TextCNN with tied words and BagOfWords, words alone, late fusion": "imdb-alone/cnn/certified-apart",
+    "BiLSTM with tied words and BagOfWords, words alone, late fusion": "imdb-alone/bilstm/certified-apart",
+    "BiLSTM with max pooling, tied words, and BagOfWords, words alone, late fusion": (
         "imdb-alone/bilstm/certified-apart-max"
     ),
-    "BagOfWords of words alone with places, on all of train": "imdb-all/linear/certified-words-places",
-    "BagOfWords with places, on all of train": "imdb-all/linear/certified-places",
-    "BagOfNgrams of two maps and endings, on all of train": "imdb-all/grams/certified-maps",
+    "BagOfWords of words alone with positional weights, on all of train": "imdb-all/linear/certified-words-places",
+    "BagOfWords with positional weights, on all of train": "imdb-all/linear/certified-places",
+    "BagOfNgrams of two clusterings with weights for last words, on all of train": "imdb-all/grams/certified-maps",
 }
 QUOTED = [
     ["IBP with a robustness-aware embedding (ACL Findings 2023)", "", "84.8", "quoted"],

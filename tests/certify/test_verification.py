@@ -160,6 +160,12 @@ def test_without_rows_there_is_nothing_to_verify(classifier: TextClassifier) -> 
         verify(classifier, [], TEXTS)
 
 
+def test_a_text_counts_once(classifier: TextClassifier, rows: list[Certificate]) -> None:
+    """One true proof, given a hundred times, is no share of a hundred texts."""
+    with pytest.raises(CertificateError, match="one row for each text, got two"):
+        verify(classifier, [next(filter(certified, rows))] * 100, TEXTS)
+
+
 def test_without_labels_a_turned_prediction_is_found(classifier: TextClassifier, rows: list[Certificate]) -> None:
     turned = replace(rows[0], label=1 - rows[0].label, predicted=1 - rows[0].predicted)
     with pytest.raises(ForgedRowError, match="predicted"):

@@ -67,7 +67,7 @@ def test_robust_texts_were_right_and_certified_ones_were_robust(finished: Path) 
         clean = record.share("clean")
         assert robust and certified and clean  # noqa: PT018
         assert certified.count <= clean.count
-        assert record.held("certified").sum() == certified.count  # type: ignore[union-attr]
+        assert record.outcome("certified").sum() == certified.count  # type: ignore[union-attr]
 
 
 class Started(Silent):

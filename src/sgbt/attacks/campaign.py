@@ -220,7 +220,7 @@ def checked(
         if words[place] not in table.substitutes(tokens.words[place]):
             raise AttackBugError(f"{name}: {tokens.words[place]!r} -> {words[place]!r} is not allowed")
     if changed != {swap.position for swap in swaps}:
-        raise AttackBugError(f"{name}: the swaps told are not the words that changed")
+        raise AttackBugError(f"{name}: the stated swaps are not the words that changed")
     if not changed:
         raise AttackBugError(f"{name}: no word changed")
     after = yield Shown(text)

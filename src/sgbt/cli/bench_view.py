@@ -17,7 +17,7 @@ from sgbt.cli.certify_view import show_warning
 from sgbt.cli.screen import Drawn, Screen
 from sgbt.evaluate import Outcome
 from sgbt.evaluate.estimate import Estimate
-from sgbt.evaluate.pace import Pace
+from sgbt.evaluate.schedule import Pace
 from sgbt.evaluate.unit import Unit
 
 

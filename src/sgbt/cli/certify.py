@@ -16,9 +16,26 @@ console = Screen()
 ORACLE_LIMIT = 20_000
 
 
+ANY = "Any model (--callable)"
+Callable_ = Annotated[
+    str | None,
+    typer.Option("--callable", rich_help_panel=ANY, help="module:function from encoded texts to rows of scores."),
+]
+EncoderFile = Annotated[
+    Path | None, typer.Option(rich_help_panel=ANY, help="The encoder of its texts; see sgbt encode --encoder.")
+]
+Fingerprint = Annotated[
+    str | None, typer.Option(rich_help_panel=ANY, help="What rows call the function: model and version.")
+]
+Queries = Annotated[
+    int, typer.Option(min=1, max=opt.LARGEST, rich_help_panel=ANY, help="Questions about one text at most.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", rich_help_panel=ANY, help="Only say what it would cost.")]
+
+
 @opt.reads("data")
 def certify_(
-    run: opt.Run,
+    run: Annotated[Path, typer.Argument(help="Folder of a trained model; with --callable, a file of texts.")],
     reading: Reading,
     split: opt.SplitName = None,
     limit: opt.Limit = None,
@@ -32,49 +49,59 @@ def certify_(
     max_substitutions: opt.Budget = None,
     substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
+    threat: Annotated[
+        str | None,
+        typer.Option(help='What may be done to a text in place of substitutions: "model + typos:1 + delete:2".'),
+    ] = None,
     oracle: Annotated[
         int, typer.Option(min=0, max=opt.LARGEST, help="Enumerate texts with at most so many variants; 0 for none.")
     ] = ORACLE_LIMIT,
     out: Annotated[
         Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")
     ] = None,
+    callable_: Callable_ = None,
+    encoder: EncoderFile = None,
+    max_queries: Queries = 4096,
+    fingerprint: Fingerprint = None,
+    dry_run: DryRun = False,
     threads: opt.Threads = None,
     data_home: opt.DataHome = None,
 ) -> None:
     """Prove for each text that no substitution changes its label, and say how many proofs there are."""
     import torch
 
-    from sgbt.certify import DEFAULT_TIERS, certify
-    from sgbt.certify.oracle import robust_by_oracle
-    from sgbt.certify.rows.summary import Summary, by_class
-    from sgbt.cli.certify_view import show, show_classes
-    from sgbt.cli.screen import counting
+    from sgbt.cli.certify_view import against_substitutions, against_threat
     from sgbt.models import load_classifier
 
     if threads:
         torch.set_num_threads(threads)
-    classifier = load_classifier(run)
-    table = opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
-    chosen = reading.texts(run, classifier, split, limit, data_home=data_home)
-    named = {"default": DEFAULT_TIERS, "all": tuple(TIERS)}
-    with counting() as bars:
-        task = bars.add_task("certifying", total=len(chosen))
-        certificates = certify(
-            classifier,
-            chosen.texts,
-            table,
-            labels=chosen.labels,
-            tiers=named.get(tiers) or tuple(name.strip() for name in tiers.split(",")),
+    if callable_ is not None:
+        from sgbt.cli.certify_callable import certify_callable
+
+        certify_callable(
+            callable_,
+            run,
+            encoder,
+            reading,
+            limit=limit,
             max_substitutions=max_substitutions,
+            max_queries=max_queries,
+            fingerprint=fingerprint,
             out=out,
-            listener=lambda done, of: bars.update(task, completed=done, total=of),
+            dry_run=dry_run,
         )
-    console.print(f"{run}: {len(chosen):,} texts of {chosen.source}; {table!r}")
-    if max_substitutions is not None:
-        console.print(f"at most {max_substitutions} words replaced at once")
-    robust = robust_by_oracle(classifier, chosen.texts, certificates, table, most=oracle) if oracle else None
-    labelled = chosen.labels is not None
-    show(Summary.of(certificates), robust, oracle, console, labelled=labelled)
-    show_classes(by_class(certificates, classifier.label_names, labelled=labelled), console)
+        return
+    classifier = load_classifier(run)
+    if threat is None:
+        table = opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
+    else:
+        asked = opt.threat_for(classifier, threat, vectors=vectors, data_home=data_home)
+        if not asked.only_substitutions:
+            chosen = reading.texts(run, classifier, split, limit, data_home=data_home)
+            against_threat(classifier, chosen, asked, out, f"{run}: {len(chosen):,} texts of {chosen.source}", console)
+            return
+        table, max_substitutions = opt.as_table(asked, max_substitutions)
+    chosen = reading.texts(run, classifier, split, limit, data_home=data_home)
+    against_substitutions(classifier, chosen, table, tiers, max_substitutions, oracle, out, str(run), console)
     if out:
         console.print(f"rows in {out}")

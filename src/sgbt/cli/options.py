@@ -22,7 +22,7 @@ from sgbt.core.seeds import LARGEST_SEED
 if TYPE_CHECKING:  # imported where they are used: `sgbt data list` needs no torch
     from sgbt.embeddings import EmbeddingTable
     from sgbt.models import TextClassifier
-    from sgbt.threats import SubstitutionTable
+    from sgbt.threats import SubstitutionTable, Threat
 
 READING = "Reading the data"
 """The panel of the help that these options stand in, behind those of the verb itself."""
@@ -181,3 +181,18 @@ def table_for(classifier: TextClassifier, name: str, *, vectors: str, data_home:
             remedy="name one with --substitutions, such as counter_fitted",
         )
     return table
+
+
+def threat_for(classifier: TextClassifier, written: str, *, vectors: str, data_home: Path | None) -> Threat:
+    """The threat that the command line names; the table `model` is the one that the model was trained for."""
+    from sgbt.threats import parse_threat
+
+    return parse_threat(written, lambda name: table_for(classifier, name, vectors=vectors, data_home=data_home))
+
+
+def as_table(threat: Threat, max_substitutions: int | None) -> tuple[SubstitutionTable, int | None]:
+    """A threat of substitutions alone as its table and the smallest of the budgets."""
+    (edit,) = threat.edits
+    assert edit.table is not None
+    limits = [limit for limit in (edit.at_most, threat.total, max_substitutions) if limit is not None]
+    return edit.table, min(limits, default=None)

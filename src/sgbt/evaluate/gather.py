@@ -17,19 +17,19 @@ from sgbt.core.documents import read_json_object
 from sgbt.core.errors import EvaluationError
 from sgbt.core.rows import read_rows
 from sgbt.core.shares import Share
-from sgbt.evaluate.means import Mean
 from sgbt.evaluate.metrics import (
     PAIRED_BUDGETS,
     AttackFigures,
+    Mean,
     certified_figures,
-    held_within,
+    certified_within,
     mean_figures,
     share_figures,
     weakest_words,
 )
-from sgbt.evaluate.outcomes import packed, within
 from sgbt.evaluate.plan import Plan, PlannedRun
 from sgbt.evaluate.record import RunRecord, read_records, write_records
+from sgbt.evaluate.significance import packed, within
 from sgbt.evaluate.store import MODEL, PREDICTIONS, RECORDS, ROWS, TIMES, Store, read_times
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN
 from sgbt.models.folder import CONFIG
@@ -75,7 +75,7 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
         _of_table(run, (row.table_hash for row in certificates), store, done[CERTIFY])
         metrics |= certified_figures(certificates)
         outcomes["certified"] = packed([row.certified for row in certificates])
-        outcomes |= {within(budget): packed(held_within(certificates, budget)) for budget in PAIRED_BUDGETS}
+        outcomes |= {within(budget): packed(certified_within(certificates, budget)) for budget in PAIRED_BUDGETS}
     if PREDICT in done:
         proven = [(row.label, row.certified) for row in certificates] if CERTIFY in done else None
         metrics["by_class"] = ByClass.of(label_names_of(store, done[TRAIN]), answers, proven=proven).to_json()

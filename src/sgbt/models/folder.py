@@ -113,8 +113,10 @@ def load_classifier(folder: str | Path) -> TextClassifier:
 def _check_identity(own: Identity, config: dict[str, Any], folder: Path) -> None:
     """That the folder holds the model that was saved there; one of an earlier version names its weights alone."""
     _agree("the weights", config["weights"], own.parts["weights"], folder)
-    if "identity" not in config:
+    if "identity" not in config and "identity_parts" not in config:
         return
+    if "identity" not in config:
+        raise ModelError(expected="an identity in config.json", got="its parts alone", where=str(folder))
     stored = config.get("identity_parts", {})
     for name, found in own.parts.items():
         if stored.get(name, found) != found:

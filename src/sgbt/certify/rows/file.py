@@ -67,6 +67,15 @@ def require_one_budget(rows: Iterable[Certificate], where: str) -> None:
                 )
 
 
+def require_each_once(rows: Iterable[Certificate], where: str) -> None:
+    """Raise on the first text that has two rows: counted twice, one proof would make any share."""
+    seen: set[int] = set()
+    for row in rows:
+        if row.index in seen:
+            raise CertificateError(expected="one row for each text", got=f"two for text {row.index}", where=where)
+        seen.add(row.index)
+
+
 def require_proofs(rows: Iterable[Certificate], where: str) -> None:
     """Raise on the first row that is a study: a figure of certified texts is about proofs alone."""
     for row in rows:

@@ -15,6 +15,7 @@ from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.read_texts import hash_of_text
 from sgbt.certify.rows.attacked import AttackedShares, RowsApart, check_attacks
 from sgbt.certify.rows.comparison import RowComparison, Sample, compared, drawn_seed, forged, sampled
+from sgbt.certify.rows.file import require_each_once
 from sgbt.core.errors import CertificateError
 from sgbt.data import Split
 from sgbt.models import Identity, Naming, TextClassifier, identity_of
@@ -76,6 +77,7 @@ def verify(
     """
     if not certificates:
         raise CertificateError(expected="at least one certificate", got="none", where=where, remedy="certify first")
+    require_each_once(certificates, where)
     prepared = prepared_of(classifier, table)
     known = _numbered(texts.texts if isinstance(texts, Split) else texts)
     if labels is None and isinstance(texts, Split):
