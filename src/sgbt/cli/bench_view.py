@@ -17,11 +17,11 @@ from sgbt.cli.certify_view import show_warning
 from sgbt.cli.screen import Drawn, Screen
 from sgbt.evaluate import Outcome
 from sgbt.evaluate.estimate import Estimate
-from sgbt.evaluate.schedule import Pace
+from sgbt.evaluate.schedule import BenchListener, Pace
 from sgbt.evaluate.unit import Unit
 
 
-class BenchView(Drawn):
+class BenchView(Drawn, BenchListener):
     """A listener of a benchmark that draws on standard error; use it as a context manager."""
 
     def __init__(self, title: str, workers: int, console: Console | None = None) -> None:
