@@ -2,8 +2,8 @@
 
     SGBT_DATA=... python benchmarks/agnews_threats.py --out results/threats
 
-Texts are cut at 1,000 characters, as LipsLev (Abad Rocamora et al., ICLR 2025) does. Settings were chosen on 2,000 texts
-of train; test is read once.
+Texts are cut at 1,000 characters, as LipsLev (Abad Rocamora et al., ICLR 2025) does. Settings were chosen on 2,000
+texts of train; test is read once.
 """
 
 from __future__ import annotations

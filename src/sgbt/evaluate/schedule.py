@@ -46,8 +46,8 @@ class Executor(Protocol):
         ...
 
 
-class BenchListener(Protocol):
-    """Called as a benchmark goes on."""
+class BenchListener:
+    """Called as a benchmark goes on; this one does nothing."""
 
     def planned(self, units: Sequence[Unit], finished: Sequence[Unit]) -> None:
         """What there is to do, and what of it was done before."""
@@ -62,22 +62,6 @@ class BenchListener(Protocol):
         """A unit is done, or failed with an error."""
 
 
-class Silent:
-    """The listener that says nothing."""
-
-    def planned(self, units: Sequence[Unit], finished: Sequence[Unit]) -> None:
-        """Say nothing."""
-
-    def started(self, unit: Unit) -> None:
-        """Say nothing."""
-
-    def went_on(self, unit: Unit, fraction: float) -> None:
-        """Say nothing."""
-
-    def settled(self, unit: Unit, error: str) -> None:
-        """Say nothing."""
-
-
 @dataclass
 class Schedule:
     """The state of one benchmark: which units wait, run, are done or failed (`failed` has their errors)."""
@@ -85,7 +69,7 @@ class Schedule:
     units: Sequence[Unit]
     store: Store
     executor: Executor
-    listener: BenchListener = field(default_factory=Silent)
+    listener: BenchListener = field(default_factory=BenchListener)
     failed: dict[str, str] = field(default_factory=dict)
 
     def run(self) -> None:
