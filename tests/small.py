@@ -14,7 +14,7 @@ from sgbt.embeddings import EmbeddingTable
 from sgbt.models import BiLSTM, TextCNN, TwoChannel, WordEmbedding
 from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
 from sgbt.training import TrainingConfig
-from sgbt.training.objective import Step
+from sgbt.training.objectives.objective import Step
 
 GOOD, BAD = ("good", "great", "fine", "lovely"), ("bad", "awful", "poor", "dull")
 PLAIN = ("the", "film", "movie", "was", "a", "plot", "and", "very", "with", "actor")

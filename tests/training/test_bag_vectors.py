@@ -18,7 +18,7 @@ from sgbt.models import BagOfWords, load_classifier
 from sgbt.threats import Vocabulary
 from sgbt.training import IBP, Certified
 from sgbt.training.initialisers import cluster_vectors
-from sgbt.training.ties import BagTies
+from sgbt.training.sharing import BagTies
 
 WORST = IBP(kappa=1.0, ramp_epochs=0.0)
 

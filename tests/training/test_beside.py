@@ -19,9 +19,9 @@ from sgbt.training import Certified, Run, train
 from sgbt.training import fitted_parts as module
 from sgbt.training.config import PRESETS
 from sgbt.training.fitted_parts import FittedPart, margins_of, part_of
-from sgbt.training.listener import Listeners
-from sgbt.training.objective import Corpus
-from sgbt.training.steps import Examples, steps_of
+from sgbt.training.loop.listeners import Listeners
+from sgbt.training.objectives.objective import Corpus
+from sgbt.training.loop.steps import Examples, steps_of
 
 CLASSES = 2
 

@@ -17,9 +17,9 @@ from sgbt.training import Certified, train
 from sgbt.training.beginning import examples_of
 from sgbt.training.fitted_parts import FOLDER, initial_bag
 from sgbt.training.initialisers import check_starts_as_linear, start_as_linear
-from sgbt.training.listener import Listeners
-from sgbt.training.objective import Corpus
-from sgbt.training.steps import Examples
+from sgbt.training.loop.listeners import Listeners
+from sgbt.training.objectives.objective import Corpus
+from sgbt.training.loop.steps import Examples
 
 MEAN = {"pooling": "mean", "dropout": 0.0}
 BEGINS = Certified(

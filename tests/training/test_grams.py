@@ -22,8 +22,8 @@ from sgbt.models.gram_options import GramOptions
 from sgbt.threats import SubstitutionIndex
 from sgbt.training import IBP, SGBT, Certified, Standard, train
 from sgbt.training.config import TrainingConfig, preset_for
-from sgbt.training.grams import log_count_ratios
-from sgbt.training.listener import Listeners
+from sgbt.training.linear.ngrams import log_count_ratios
+from sgbt.training.loop.listeners import Listeners
 
 QUICK = TrainingConfig(epochs=4, weight_decay=2e-3, max_length=100, rare=1)
 

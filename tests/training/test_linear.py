@@ -23,10 +23,10 @@ from sgbt.threats import PADDING, SubstitutionIndex, SubstitutionTable, Vocabula
 from sgbt.threats.codes import community_codes, community_levels
 from sgbt.training import GBM, IBP, PRESETS, SEM, Certified, Standard, linear, train
 from sgbt.training.config import with_options
-from sgbt.training.linear import bag_vocabulary, fit_features
-from sgbt.training.objective import Corpus
-from sgbt.training.steps import Examples
-from sgbt.training.ties import BagTies
+from sgbt.training.linear.words import bag_vocabulary, fit_features
+from sgbt.training.objectives.objective import Corpus
+from sgbt.training.loop.steps import Examples
+from sgbt.training.sharing import BagTies
 
 QUICK = replace(PRESETS["linear"], epochs=8, patience=8, batch_size=40, learning_rate=0.1, rare=1)
 TABLE = SubstitutionTable(
@@ -404,7 +404,7 @@ def test_a_killed_run_goes_on_to_the_same_weights(tmp_path):
         import os, signal, sys
         sys.path.insert(0, sys.argv[2])
         import test_linear as t
-        from sgbt.training.listener import Listeners
+        from sgbt.training.loop.listeners import Listeners
 
         class Killer(Listeners):
             def step(self, number, parts, accuracy, examples):

@@ -16,7 +16,7 @@ from tests.training.runner import Options, trained
 
 from sgbt.models import TextCNN, weights_hash
 from sgbt.training import IBP, SEM, Standard, loop
-from sgbt.training.loop import Trainer
+from sgbt.training.loop.trainer import Trainer
 
 RUNNER = Path(__file__).parent / "runner.py"
 

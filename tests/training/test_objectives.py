@@ -14,11 +14,11 @@ from sgbt.core.errors import SgbtWarning, TrainingError
 from sgbt.core.registry import OBJECTIVES
 from sgbt.models import BiLSTM, TextCNN, WordEmbedding, weights_hash, worst_case_logits
 from sgbt.training import ASCC, ATFL, GBM, IBP, SEM, SGBT, Certified, Objective, Standard, totals, train
-from sgbt.training.ascc import _divergence
-from sgbt.training.closeness import closeness
-from sgbt.training.mixtures import mixed_logits, word_vectors
-from sgbt.training.objective import Corpus, Step
-from sgbt.training.penalties import Normaliser
+from sgbt.training.objectives.ascc import _divergence
+from sgbt.training.objectives.certified import closeness
+from sgbt.training.objectives.ascc import mixed_logits, word_vectors
+from sgbt.training.objectives.objective import Corpus, Step
+from sgbt.training.objectives.growth import Normaliser
 
 CONVOLUTIONS = {f"convolutions.{number}.weight" for number in range(3)}
 LSTMS = {

@@ -17,9 +17,9 @@ from tests.training.runner import Options, trained
 
 from sgbt.core.errors import SgbtError, TrainingError
 from sgbt.models import load_classifier, weights_hash
-from sgbt.training.log import read_log
-from sgbt.training.parallel import Processes, device_named
-from sgbt.training.steps import Examples, Share, steps_of
+from sgbt.training.loop.log import read_log
+from sgbt.training.loop.parallel import Processes, device_named
+from sgbt.training.loop.steps import Examples, Share, steps_of
 
 RUNNER = Path(__file__).parent / "runner.py"
 TOLERANCE = 2e-5

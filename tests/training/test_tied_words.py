@@ -19,9 +19,9 @@ from sgbt.models import BiLSTM, TextCNN, load_classifier, weights_hash
 from sgbt.threats import SubstitutionTable
 from sgbt.training import SEM, Certified, train
 from sgbt.training.initialisers import LENGTH, start_in_clusters
-from sgbt.training.objective import Corpus
-from sgbt.training.steps import steps_of
-from sgbt.training.ties import tied, tied_levels
+from sgbt.training.objectives.objective import Corpus
+from sgbt.training.loop.steps import steps_of
+from sgbt.training.sharing import tied, tied_levels
 
 module = importlib.import_module("sgbt.training.train")
 CORPUS = Corpus(small.VOCABULARY, dict.fromkeys(small.WORDS, 3), small.TABLE)

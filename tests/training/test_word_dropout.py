@@ -9,7 +9,7 @@ from tests.small import model_of, random_texts, step_of
 from sgbt.core.errors import TrainingError
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 from sgbt.training import Certified
-from sgbt.training.word_dropout import with_words_dropped
+from sgbt.training.objectives.certified import with_words_dropped
 
 STEP = step_of(random_texts(64, 12, seed=0))
 

@@ -61,10 +61,10 @@ def train_(
     from sgbt.cli.training_view import TrainingView
     from sgbt.training import preset_for, preset_named, train
     from sgbt.training.config import chosen, read_toml, with_options
-    from sgbt.training.listener import Listeners
-    from sgbt.training.parallel import device_named, speaks
+    from sgbt.training.loop.listeners import Listeners
+    from sgbt.training.loop.parallel import device_named, speaks
     from sgbt.training.recipes import recipe_of
-    from sgbt.training.tensorboard import TensorBoardListener
+    from sgbt.training.loop.listeners import TensorBoardListener
 
     console = Screen(quiet=not speaks())
     if threads:

@@ -29,8 +29,8 @@ from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit
 from sgbt.models import TextClassifier, load_classifier
 from sgbt.threats import EmbeddingStart
 from sgbt.training import Run, TrainingConfig, train
-from sgbt.training.checkpoint import FILE as CHECKPOINT
-from sgbt.training.listener import Listener
+from sgbt.training.loop.checkpoint import FILE as CHECKPOINT
+from sgbt.training.loop.listeners import Listener
 from sgbt.version import __version__
 
 Tell = Callable[[float], None]

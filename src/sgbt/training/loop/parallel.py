@@ -1,8 +1,8 @@
 """Several processes that train one model: torch's own DistributedDataParallel, launched with torchrun.
 
 Every process holds the model, takes its share of every batch and averages gradients with the others, so all of them
-take the same step. One process, the first, reads and writes files and speaks; what it reads, and any error it meets, it
-tells the others, so that all go on together or stop together.
+take the same step. One process, the first, reads and writes files and prints; what it reads, and any error it meets,
+is sent to the others, so that all go on together or stop together.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def device_named(name: str | torch.device = "auto") -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     kind = str(name).split(":")[0]
     if kind not in DEVICES:
-        raise TrainingError(wanted=f"one of {', '.join(DEVICES)}", got=repr(str(name)), where="the option device")
+        raise TrainingError(expected=f"one of {', '.join(DEVICES)}", got=repr(str(name)), where="the option device")
     if kind == "cuda" and not torch.cuda.is_available():
         raise TrainingError(
-            wanted="a GPU that torch can use", got="none", where="the option device", remedy="use cpu or auto"
+            expected="a GPU that torch can use", got="none", where="the option device", remedy="use cpu or auto"
         )
     if str(name) == "cuda" and "LOCAL_RANK" in os.environ:
         return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
@@ -71,8 +71,8 @@ class Processes:
             dist.all_reduce(figures)
         return figures.cpu()
 
-    def told(self, work: Callable[[], T]) -> T:
-        """What the first process finds out, told to all; an expected error of its is raised by all of them."""
+    def from_first(self, work: Callable[[], T]) -> T:
+        """The result of the first process, for all; an expected error of its is raised by all of them."""
         if self.size == 1:
             return work()
         answer: list[object] = [None, None]

@@ -1,8 +1,11 @@
-"""The growth-bound penalties of a whole model: L_GBM and L_SGBT of the paper, summed over its layers.
+"""gbm and sgbt: cross-entropy plus the growth-bound penalties L_GBM and L_SGBT of the paper (eq. 4).
 
-For a BiLSTM the bounds are those of one cell in each direction (the parameters are shared by all steps); for a TextCNN
-those of every convolution. Both totals are closed forms of the weights, with gradients, so they cost about one
-matrix-vector product.
+The totals are sums over a model's layers: for a BiLSTM of the bounds of one cell in each direction (all steps share the
+parameters), for a TextCNN of those of every convolution. They are closed forms of the weights, with gradients, so they
+cost about one matrix-vector product.
+
+Departures from the paper: the penalties are normalised (`Normaliser`), because raw sums drown the cross-entropy; bounds
+hold over a proven domain by default; and, unlike the predecessor's public code, the penalties have gradients.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +25,8 @@ from sgbt.bounds.cnn import Pooling
 from sgbt.core.errors import SgbtWarning, TrainingError
 from sgbt.models import BiLSTM, Network, TextCNN
 from sgbt.models.bilstm import reversed_within
-from sgbt.training.objective import Reference, Step
+from sgbt.training.loop.steps import Step
+from sgbt.training.objectives.objective import Objective, Parts, Reference, check_range
 
 NORMALISATIONS = ("initial", "entries", "raw")
 DOMAINS = ("proven", "observed")
@@ -77,7 +81,7 @@ class Normaliser:
             ("domain", self.domain, DOMAINS),
         ):
             if value not in allowed:
-                raise TrainingError(wanted=f"one of {', '.join(allowed)}", got=repr(value), where=f"the option {what}")
+                raise TrainingError(expected=f"one of {', '.join(allowed)}", got=repr(value), where=f"the option {what}")
 
     def start(self, model: Network, step: Step | None, *, curved: bool = True) -> dict[str, float]:
         """What both totals will be divided by; `curved` says that the curvature counts."""
@@ -108,7 +112,7 @@ class Normaliser:
 def layer_bounds(model: Any, step: Step | None, domain: str) -> list[ConvBounds | LSTMCellBounds]:
     """The growth and curvature bounds of every layer of a model; a new kind of network registers its own here."""
     raise TrainingError(
-        wanted="a network with growth bounds", got=type(model).__name__, remedy="choose another objective, such as ibp"
+        expected="a network with growth bounds", got=type(model).__name__, remedy="choose another objective, such as ibp"
     )
 
 
@@ -157,7 +161,7 @@ def _layer_totals(bounds: ConvBounds | LSTMCellBounds) -> Totals:
 def _observed_words(model: Network, step: Step | None) -> tuple[Tensor, Tensor]:
     """The vectors of the real words of a batch, and of the batch as a whole."""
     if step is None:
-        raise TrainingError(wanted="a batch to observe ranges on", got="none", where="the domain 'observed'")
+        raise TrainingError(expected="a batch to observe ranges on", got="none", where="the domain 'observed'")
     vectors = model.embedding(model.embedding.encode(step.ids))
     return vectors[step.mask], vectors
 
@@ -184,3 +188,57 @@ def _observed_states(lstm: nn.LSTM, vectors: Tensor, lengths: Tensor) -> tuple[O
         before.append((hidden[real], cell[real]))
         hidden, cell = torch.lstm_cell(vectors[:, place], (hidden, cell), *weights)
     return ObservedRange.of(torch.cat([h for h, _ in before])), ObservedRange.of(torch.cat([c for _, c in before]))
+
+
+@dataclass(frozen=True)
+class GBM(Objective):
+    """Bouri et al. 2025: + beta L_GBM, the sum of first-order growth bounds."""
+
+    name: ClassVar[str] = "gbm"
+    of_weights_alone: ClassVar[frozenset[str]] = PENALTIES
+
+    beta: float = 0.1
+    normalisation: str = "initial"
+    domain: str = "proven"
+    detached: bool = False
+    """Penalties without a gradient, as the predecessor's public code has them: they are logged and train nothing."""
+
+    def __post_init__(self) -> None:
+        self.normaliser  # noqa: B018 - building it checks the options
+        for option, weight in self.weights.items():
+            check_range(option, weight, 0.0)
+
+    @property
+    def normaliser(self) -> Normaliser:
+        """How the totals are scaled, and where they hold."""
+        return Normaliser(self.normalisation, self.domain)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The factors of both penalties."""
+        return {"beta": self.beta, "gamma": 0.0}
+
+    def start(self, model: Network, step: Step | None = None) -> dict[str, float]:
+        """The totals at initialisation, or what else they are divided by."""
+        return self.normaliser.start(model, step, curved=bool(self.weights["gamma"]))
+
+    def parts(self, model: Network, step: Step, reference: Reference) -> Parts:
+        """Cross-entropy and the penalties."""
+        penalties = self.normaliser.parts(model, step, reference, **self.weights)
+        if self.detached:  # to compare with what that code trains: the model of cross-entropy alone
+            penalties = {name: part.detach() for name, part in penalties.items()}
+        return super().parts(model, step, reference) | penalties
+
+
+@dataclass(frozen=True)
+class SGBT(GBM):
+    """The paper: + beta L_GBM + gamma L_SGBT, first- and second-order bounds together."""
+
+    name: ClassVar[str] = "sgbt"
+
+    gamma: float = 0.3
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The factors of both penalties."""
+        return {"beta": self.beta, "gamma": self.gamma}

@@ -71,14 +71,14 @@ def load_checkpoint(
             parts[kind][rest] = tensor
     except (safetensors.SafetensorError, TrainingError, OSError, KeyError, TypeError, ValueError) as problem:
         raise TrainingError(
-            wanted="a checkpoint that sgbt wrote",
+            expected="a checkpoint that sgbt wrote",
             got=f"a damaged one ({problem})",
             where=str(path),
             remedy="delete it to start anew",
         ) from problem
     if progress.settings != settings:
         raise TrainingError(
-            wanted="the checkpoint of this configuration",
+            expected="the checkpoint of this configuration",
             got="one of another model, dataset, objective, seed or setting",
             where=str(path),
             remedy="choose another --out, or delete that folder",
