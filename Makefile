@@ -17,8 +17,8 @@ help:
 
 $(STAMP): pyproject.toml constraints.txt
 	@echo "== Setting up $(VENV) (Python 3.11 or newer; a few minutes the first time)"
-	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else f"wanted Python 3.11 or newer, got {v.major}.{v.minor}; install it and run: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)")'
-	@$(PYTHON) -m venv $(VENV) || { echo "wanted Python's venv module, which is missing; on Debian: apt-get install python3-venv"; exit 2; }
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else f"expected Python 3.11 or newer, got {v.major}.{v.minor}; install it and run: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)")'
+	@$(PYTHON) -m venv $(VENV) || { echo "expected Python's venv module, which is missing; on Debian: apt-get install python3-venv"; exit 2; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import readme_pictures
+
 from sgbt.core.files import atomic_write
 from sgbt.evaluate import read_records
 from sgbt.report import charts
@@ -59,6 +61,8 @@ def weights(dataset: str, told: str) -> str:
 
 
 PICTURES: dict[str, Callable[[], str]] = {
+    "idea.svg": readme_pictures.idea,
+    "methods.svg": readme_pictures.methods,
     "table1.svg": table_1,
     "budgets.svg": budgets,
     "weights-cnn.svg": partial(weights, "imdb, cnn", "robust, of all texts"),

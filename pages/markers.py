@@ -33,7 +33,7 @@ def filled(text: str, figures: Mapping[str, Figure], where: str = "the page") ->
         end = marks[number + 1] if number + 1 < len(marks) else None
         if begin["call"] is None or end is None or end["end"] is None:
             raise SgbtError(
-                wanted="a marker <!-- rows: NAME --> and its own <!-- end -->",
+                expected="a marker <!-- rows: NAME --> and its own <!-- end -->",
                 got=f"{begin[0]} without the other one",
                 where=line,
                 remedy="write both; one marker cannot hold another",
@@ -43,7 +43,7 @@ def filled(text: str, figures: Mapping[str, Figure], where: str = "the page") ->
         except SgbtError as error:
             place_of_rows = f", from {error.where}" if error.where else ""
             raise SgbtError(
-                wanted=error.wanted, got=error.got, where=f"{line}{place_of_rows}", remedy=error.remedy
+                expected=error.expected, got=error.got, where=f"{line}{place_of_rows}", remedy=error.remedy
             ) from error
         parts += [text[place : begin.end()], new]
         place = end.start()
@@ -62,12 +62,12 @@ def _value(call: str, figures: Mapping[str, Figure]) -> Filling:
             return figures[name](*arguments)
     except (TypeError, KeyError, IndexError, StopIteration, ValueError, OSError) as error:
         raise SgbtError(
-            wanted="arguments that the figure takes, and rows that have them",
+            expected="arguments that the figure takes, and rows that have them",
             got=f"{call} ({type(error).__name__}: {error})",
             remedy="compare with the function in pages/figures and with the rows in results/",
         ) from error
     remedy = did_you_mean(name, figures) or "define it"
-    raise SgbtError(wanted="the name of a figure in pages/figures", got=name, remedy=remedy)
+    raise SgbtError(expected="the name of a figure in pages/figures", got=name, remedy=remedy)
 
 
 def _between(text: str, begin: re.Match[str], end: re.Match[str], value: Filling) -> str:
@@ -79,11 +79,13 @@ def _between(text: str, begin: re.Match[str], end: re.Match[str], value: Filling
         return f"\n\n{block.strip(chr(10))}\n\n"
     if not isinstance(value, str) or "\n" in value:
         raise SgbtError(
-            wanted="a marker alone on its line", got="one within a line", remedy="this figure is a block: give it lines"
+            expected="a marker alone on its line",
+            got="one within a line",
+            remedy="this figure is a block: give it lines",
         )
     if BEGINS_A_LINE.fullmatch(before):
         raise SgbtError(
-            wanted="a word of the sentence before a marker",
+            expected="a word of the sentence before a marker",
             got="a marker where a line begins, which Markdown takes for a block of HTML",
             remedy="break the line elsewhere",
         )
@@ -97,7 +99,7 @@ def _header(held: str, rows: Sequence[Sequence[str]]) -> list[str]:
     widths = {len(row) for row in rows}
     if widths != {len(rule)}:
         raise SgbtError(
-            wanted=f"a header line and a rule of {' or '.join(map(str, sorted(widths))) or 'some'} columns",
+            expected=f"a header line and a rule of {' or '.join(map(str, sorted(widths))) or 'some'} columns",
             got=f"one of {len(rule)}",
             remedy="write | title | ... | and |---|...| between the markers, or mend the figure",
         )

@@ -52,7 +52,7 @@ def method(path: str) -> MethodRuns:
     found = matching(path)
     if len(found) != 1:
         labels = ", ".join(f"{each.first.dataset}/{each.first.model}/{each.label}" for each in found) or "none"
-        raise SgbtError(wanted=f"one method {path}", got=labels, remedy="name folder/dataset/model/label")
+        raise SgbtError(expected=f"one method {path}", got=labels, remedy="name folder/dataset/model/label")
     return found[0]
 
 
@@ -63,7 +63,7 @@ def pair(first: str, second: str) -> dict[str, Paired]:
     label = second.rpartition("/")[2]
     found = {each.metric: each.result for each in comparisons([own, *others], (own.label, label))}
     if not found:
-        raise SgbtError(wanted=f"{first} and {second} on the same texts", got="none", remedy="look at their records")
+        raise SgbtError(expected=f"{first} and {second} on the same texts", got="none", remedy="look at their records")
     return found
 
 

@@ -6,10 +6,8 @@ METHOD is a path such as `table1-small/imdb/cnn/ibp`, `imdb-all/grams/certified-
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from pages.registry import figure
-from pages.rows import RESULTS, method, pair, percent, shown
+from pages.rows import method, pair, percent, shown
 from sgbt.core.errors import SgbtError
 
 
@@ -50,7 +48,7 @@ def more(first: str, second: str, metric: str, digits: str = "1") -> str:
     difference = pair(first, second)[metric].difference
     if difference <= 0:
         raise SgbtError(
-            wanted=f"{first} above {second} in {metric}",
+            expected=f"{first} above {second} in {metric}",
             got=f"{100 * difference:+.2f} points",
             remedy="the rows contradict the sentence: rewrite it",
         )
@@ -73,30 +71,3 @@ def difference(first: str, second: str, metric: str, digits: str = "1") -> str:
 def p(first: str, second: str, metric: str) -> str:
     """METHOD METHOD METRIC: the p-value of the paired test."""
     return f"{pair(first, second)[metric].p_value:.2g}"
-
-
-@figure
-def report_table(folder: str, *wanted: str) -> str:
-    """FOLDER MODEL/LABEL ...: lines of the first table of results/FOLDER/report.md for each; * stands for anything."""
-    heads, lines = set(), []
-    for each in wanted:
-        model, _, label = each.partition("/")
-        header, rule, *body = _first_table(folder, model)
-        heads.add((header, rule))
-        found = [line for line in body if fnmatchcase(line.split(" | ", 1)[0].removeprefix("| "), label)]
-        if not found or len(heads) > 1:
-            raise SgbtError(
-                wanted=f"{each} in a table with the same columns as the others",
-                got="other columns" if found else "none",
-                where=f"results/{folder}/report.md",
-                remedy="name what stands there, or make two tables",
-            )
-        lines += found
-    return "\n".join([*heads.pop(), *lines])
-
-
-def _first_table(folder: str, model: str) -> list[str]:
-    """The lines of the first table about a kind of model."""
-    text = (RESULTS / folder / "report.md").read_text(encoding="utf-8")
-    section = text.split(f"\n### imdb, {model}, ")[1]
-    return section.split("\n\n")[1].splitlines()

@@ -14,7 +14,7 @@ def on_dev(path: str, prefix: str = "") -> list[list[str]]:
     """FILE [PREFIX]: label, clean and certified accuracy of every trial, all of them on dev."""
     found = methods(path)
     if {each.first.config["split"] for each in found} != {"dev"}:
-        raise SgbtError(wanted=f"trials on dev in {path}", got="others", remedy="tables of trials are of dev alone")
+        raise SgbtError(expected=f"trials on dev in {path}", got="others", remedy="tables of trials are of dev alone")
     return [[f"{prefix}{each.label}", shown(each, "clean"), shown(each, "certified")] for each in found]
 
 
@@ -48,7 +48,7 @@ def film_trials() -> list[list[str]]:
     lines = []
     for trial, folds in by_trial("trials/linear-films").items():
         if len({row["fold"] for row in folds}) != len(folds):
-            raise SgbtError(wanted=f"every fold of {trial} once", got="one twice", remedy="take the second row out")
+            raise SgbtError(expected=f"every fold of {trial} once", got="one twice", remedy="take the second row out")
         texts, right, proven = (sum(row[name] for row in folds) for name in ("texts", "right", "proven"))
         lines.append([trial, f"{texts:,}", percent(right / texts), percent(proven / texts)])
     return lines

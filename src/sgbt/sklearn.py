@@ -72,7 +72,9 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y must have two classes or more, got {len(self.classes_)} class")
         for name, known, given in (("model", MODELS, self.model), ("objective", OBJECTIVES, self.objective)):
             if given not in known:
-                raise TrainingError(wanted=f"one of {', '.join(known)}", got=repr(given), where=f"the parameter {name}")
+                raise TrainingError(
+                    expected=f"one of {', '.join(known)}", got=repr(given), where=f"the parameter {name}"
+                )
         whole = Split("train", texts, labels.astype(np.int64))
         parts = cut(whole.labels, self.dev, seed=self.seed, groups=texts)
         dataset = TextDataset(
@@ -120,7 +122,9 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classifier_")
         if self.classifier_.table is None and options.get("table") is None:
             raise TrainingError(
-                wanted="substitutions to certify against", got="none", remedy="fit with substitutions='auto' or a table"
+                expected="substitutions to certify against",
+                got="none",
+                remedy="fit with substitutions='auto' or a table",
             )
         return certify(self.classifier_, _texts(X), **options)
 

@@ -11,10 +11,9 @@ import torch
 from tests.attacks.world import KINDS, World
 
 from sgbt.attacks import attack
-from sgbt.attacks.classifier_engine import ClassifierEngine
-from sgbt.attacks.engine import PlainNetwork, Question, Swaps, fast_network
-from sgbt.attacks.prefix_tree import PrefixTree
-from sgbt.attacks.reading_plan import WIDTH, ReadingPlan
+from sgbt.attacks.queries.classifier import ClassifierEngine
+from sgbt.attacks.queries.engine import PlainEngine, Query, WordSwaps, query_engine
+from sgbt.attacks.queries.prefix_tree import WIDTH, PrefixTree, ReadSchedule
 from sgbt.attacks.space import MASKED, SearchSpace, State
 from sgbt.core.errors import AttackError
 from sgbt.models import BagOfWords, TextClassifier, TwoChannel
@@ -33,7 +32,7 @@ def random_states(space: SearchSpace, count: int, seed: int = 0) -> State:
 
 
 def engine_of(classifier: TextClassifier, space: SearchSpace) -> ClassifierEngine:
-    return ClassifierEngine(classifier, space, fast_network(classifier.model))
+    return ClassifierEngine(classifier, space, query_engine(classifier.model))
 
 
 def asked_directly(classifier: TextClassifier, space: SearchSpace, states: State) -> np.ndarray:
@@ -61,13 +60,13 @@ def test_scores_equal_the_models_own(
     try:
         engine = engine_of(classifier, space)
         states = random_states(space, 12)
-        assert np.abs(engine.answer(Question(states)).texts - asked_directly(classifier, space, states)).max() < 1e-5
+        assert np.abs(engine.answer(Query(states)).texts - asked_directly(classifier, space, states)).max() < 1e-5
         owners = np.repeat(np.arange(12), length * 3)
         positions = np.tile(np.repeat(np.arange(length), 3), 12)
         choices = np.tile(np.array([MASKED, 0, 1]), 12 * length)
         choices = np.minimum(choices, space.substitutes[positions]) if length else choices
-        swaps = Swaps(owners, positions, choices)
-        found = engine.answer(Question(states, swaps))
+        swaps = WordSwaps(owners, positions, choices)
+        found = engine.answer(Query(states, swaps))
         assert np.abs(found.texts - asked_directly(classifier, space, states)).max() < 1e-5
         if length:
             changed = asked_directly(classifier, space, swaps.applied(states))
@@ -103,11 +102,11 @@ def test_scores_of_a_linear_model(length: int, single: bool, fast: bool, world: 
     states = random_states(space, 9)
     owners = np.repeat(np.arange(9), 2 * length)
     positions = np.tile(np.arange(length), 18)
-    masked = Swaps(owners, positions, np.resize([MASKED, 0], len(owners)))
-    every = Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps)
-    network = fast_network(model) if fast else PlainNetwork(model)
+    masked = WordSwaps(owners, positions, np.resize([MASKED, 0], len(owners)))
+    every = WordSwaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps)
+    network = query_engine(model) if fast else PlainEngine(model)
     for swaps in (masked, every):
-        found = ClassifierEngine(linear, space, network).answer(Question(states, swaps))
+        found = ClassifierEngine(linear, space, network).answer(Query(states, swaps))
         assert np.abs(found.texts - asked_directly(linear, space, states)).max() < 1e-5
         if len(swaps):
             assert np.abs(found.swaps - asked_directly(linear, space, swaps.applied(states))).max() < 1e-5
@@ -125,9 +124,9 @@ def test_a_linear_model_is_attacked(world: World, linear: TextClassifier) -> Non
         attack(linear, texts[:1], world.table, method="gradient")
 
 
-def assert_alike_in_company(classifier: TextClassifier, spaces: list[SearchSpace], questions: list[Question]) -> None:
+def assert_alike_in_company(classifier: TextClassifier, spaces: list[SearchSpace], questions: list[Query]) -> None:
     """To the last bit, the answers to several questions together are those to each alone."""
-    network = fast_network(classifier.model)
+    network = query_engine(classifier.model)
     engines = [ClassifierEngine(classifier, space, network) for space in spaces]
     together = ClassifierEngine.together(engines, questions)
     for space, question, answer in zip(spaces, questions, together, strict=True):
@@ -143,7 +142,7 @@ def test_a_linear_model_answers_alike_in_any_company(single: bool, world: World,
     rng = np.random.default_rng(8)
     spaces = [SearchSpace.of(world.text(rng, length=own, label=0).split(), world.table) for own in (9, 1, 30, 17)]
     questions = [
-        Question(random_states(space, 5), Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps))
+        Query(random_states(space, 5), WordSwaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps))
         for space in spaces
     ]
     assert_alike_in_company(linear, spaces, questions)
@@ -154,17 +153,17 @@ def test_more_contents_than_numbers_can_tell_apart(
 ) -> None:
     """Windows are then told apart by comparing them, and forgotten after each question: the answers are the same."""
     space = SearchSpace.of(world.text(np.random.default_rng(3), length=20, label=1).split(), world.table)
-    swaps = Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps)
-    question = Question(random_states(space, 3), swaps)
+    swaps = WordSwaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps)
+    question = Query(random_states(space, 3), swaps)
     usual = engine_of(classifier_of("cnn"), space).answer(question)
-    monkeypatch.setattr("sgbt.attacks.text_windows.KEYS", 1.0)
+    monkeypatch.setattr("sgbt.attacks.queries.text_windows.KEYS", 1.0)
     found = engine_of(classifier_of("cnn"), space).answer(question)
     np.testing.assert_array_equal(found.texts, usual.texts)
     np.testing.assert_array_equal(found.swaps, usual.swaps)
-    whole = Question(random_states(space, 30))
+    whole = Query(random_states(space, 30))
     monkeypatch.undo()
     usual = engine_of(classifier_of("cnn"), space).answer(whole)
-    monkeypatch.setattr("sgbt.attacks.text_windows.KEYS", 1.0)
+    monkeypatch.setattr("sgbt.attacks.queries.text_windows.KEYS", 1.0)
     np.testing.assert_array_equal(engine_of(classifier_of("cnn"), space).answer(whole).texts, usual.texts)
 
 
@@ -172,10 +171,10 @@ def test_a_full_pool_forgets_and_goes_on(
     world: World, classifier_of: Callable[..., TextClassifier], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     space = SearchSpace.of(world.text(np.random.default_rng(4), length=20, label=1).split(), world.table)
-    questions = [Question(random_states(space, 10, seed)) for seed in range(5)]
+    questions = [Query(random_states(space, 10, seed)) for seed in range(5)]
     engine = engine_of(classifier_of("cnn"), space)
     usual = [engine.answer(question).texts for question in questions]
-    monkeypatch.setattr("sgbt.attacks.window_pool.MOST", 200)
+    monkeypatch.setattr("sgbt.attacks.queries.caches.MOST", 200)
     engine = engine_of(classifier_of("cnn"), space)
     for question, expected in zip(questions, usual, strict=True):
         np.testing.assert_array_equal(engine.answer(question).texts, expected)
@@ -188,9 +187,9 @@ def test_few_and_many_positions_agree(world: World, classifier_of: Callable[...,
     engine = engine_of(classifier_of("cnn"), space)
     positions, choices = space.swaps
     zero = np.zeros(len(positions), np.int64)
-    many = engine.answer(Question(space.original[None], Swaps(zero, positions, choices))).swaps
-    each = [Swaps(zero[:1], positions[at : at + 1], choices[at : at + 1]) for at in range(len(positions))]
-    one = [engine.answer(Question(space.original[None], swaps)).swaps for swaps in each]
+    many = engine.answer(Query(space.original[None], WordSwaps(zero, positions, choices))).swaps
+    each = [WordSwaps(zero[:1], positions[at : at + 1], choices[at : at + 1]) for at in range(len(positions))]
+    one = [engine.answer(Query(space.original[None], swaps)).swaps for swaps in each]
     np.testing.assert_array_equal(many, np.concatenate(one))
 
 
@@ -212,7 +211,7 @@ def test_a_plan_reads_every_text_both_ways() -> None:
     """Followed step by step, the rows of a text have read its words from the left and from the right."""
     rng = np.random.default_rng(0)
     texts = [rng.integers(0, 3, size=(count, length)) for count, length in ((40, 5), (1, 9), (7, 1), (30, 8))]
-    plan = ReadingPlan.of(texts)
+    plan = ReadSchedule.of(texts)
     read: list[tuple[int, ...]] = [()] * (plan.rows + 1)
     before = (plan.middle, plan.middle)
     for words, span, (start, stop) in zip(plan.words, plan.spans, pairwise(plan.edges), strict=True):
@@ -245,7 +244,7 @@ def test_answers_do_not_depend_on_the_company(
             SearchSpace.of(world.text(rng, length=length, label=0).split(), world.table) for length in (9, 1, 30, 17, 9)
         ]
         questions = [
-            Question(random_states(space, count), Swaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps))
+            Query(random_states(space, count), WordSwaps(np.zeros(len(space.swaps[0]), np.int64), *space.swaps))
             for space, count in zip(spaces, (1, 2, 40, 3, 5), strict=True)
         ]
         assert_alike_in_company(classifier, spaces, questions)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sgbt.attacks import attack
-from sgbt.attacks.classifier_engine import ClassifierEngine
-from sgbt.attacks.engine import Question, Swaps, fast_network
+from sgbt.attacks.queries.classifier import ClassifierEngine
+from sgbt.attacks.queries.engine import Query, WordSwaps, query_engine
 from sgbt.attacks.space import SearchSpace
 from sgbt.certify import certify, check_consistent
 from sgbt.core.errors import ResourceError
@@ -68,7 +68,7 @@ def test_thousands_of_reviews_and_no_certified_one_is_broken(method: str) -> Non
 def test_the_engine_stays_with_the_model_over_hundreds_of_reviews(kind: str) -> None:
     classifier, reviews = trained_on_reviews(kind, Standard())
     assert classifier.table is not None
-    network = fast_network(classifier.model.eval())
+    network = query_engine(classifier.model.eval())
     rng = np.random.default_rng(0)
     worst = 0.0
     for example in reviews.test.take(range(0, 25_000, 100)):
@@ -78,8 +78,8 @@ def test_the_engine_stays_with_the_model_over_hundreds_of_reviews(kind: str) -> 
         changed = rng.random((8, len(space))) < rng.random((8, 1))
         states = (rng.integers(0, space.substitutes + 1, size=changed.shape) * changed).astype(np.int32)
         chosen = np.sort(rng.choice(space.replaceable, size=4))
-        swaps = Swaps(np.zeros(4, np.int64), chosen, rng.integers(1, space.substitutes[chosen] + 1))
-        found = engine.answer(Question(states, swaps))
+        swaps = WordSwaps(np.zeros(4, np.int64), chosen, rng.integers(1, space.substitutes[chosen] + 1))
+        found = engine.answer(Query(states, swaps))
         texts = [
             " ".join(options[number] for options, number in zip(space.options, state, strict=True))
             for state in (*states, *swaps.applied(states))

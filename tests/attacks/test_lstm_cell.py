@@ -11,8 +11,8 @@ import torch
 from tests.attacks.world import World
 
 from sgbt.attacks import attack
-from sgbt.attacks.bilstm_engine import _inputs, _recurrent, compiled_step
-from sgbt.attacks.lstm_cell import step
+from sgbt.attacks.queries.bilstm import _inputs, _recurrent, compiled_step
+from sgbt.attacks.queries.lstm_cell import step
 from sgbt.models import TextClassifier
 
 
@@ -54,7 +54,7 @@ def test_attacks_are_the_same_without_it(
     try:
         assert compiled_step(np.zeros(1, np.float32)) is step
         with_it = attack(classifier, texts, world.table, method="pwws")
-        monkeypatch.setitem(sys.modules, "sgbt.attacks.lstm_cell", None)
+        monkeypatch.setitem(sys.modules, "sgbt.attacks.queries.lstm_cell", None)
         assert compiled_step(np.zeros(1, np.float32)) is None
         without = attack(classifier, texts, world.table, method="pwws")
     finally:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sgbt.attacks import PWWS, PartsOfSpeech, attack
-from sgbt.attacks.pwws import Order
+from sgbt.attacks.search.pwws import Order
 from sgbt.core.errors import AttackError
 from sgbt.threats import SubstitutionTable, WordNet
 

@@ -11,8 +11,8 @@ from tests.reference import slow_attacks as slow
 
 from sgbt.attacks import PSO, Genetic, attack, method_named
 from sgbt.attacks.campaign import generator_for
-from sgbt.attacks.mutation import BestWord, QuickWord
-from sgbt.attacks.pso import Bests
+from sgbt.attacks.search.mutation import BestWord, QuickWord
+from sgbt.attacks.search.pso import Bests
 from sgbt.models import TextClassifier
 
 

@@ -131,7 +131,7 @@ def test_midpoint_of_huge_ends_does_not_overflow():
     ids=["empty", "nan below", "nan above", "shapes", "precisions", "integers"],
 )
 def test_what_is_no_box_cannot_be_built(lower, upper):
-    with pytest.raises(BoundError, match="wanted"):
+    with pytest.raises(BoundError, match="expected"):
         Interval(lower, upper)
 
 

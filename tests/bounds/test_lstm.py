@@ -170,7 +170,7 @@ def test_indices_and_displacements_that_do_not_exist_are_refused():
         lambda: bounds.growth.apply(torch.zeros(6, dtype=torch.float64)),
         lambda: bounds.curvature.apply(torch.full((7,), float("nan"), dtype=torch.float64)),
     ):
-        with pytest.raises(BoundError, match="wanted"):
+        with pytest.raises(BoundError, match="expected"):
             call()
 
 

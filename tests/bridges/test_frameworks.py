@@ -85,7 +85,7 @@ def test_a_missing_framework_is_one_sentence(
     bridge: Any, package: str, classifier: TextClassifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ModelError, match=f"wanted the package {package}.*pip install {package}"):
+    with pytest.raises(ModelError, match=f"expected the package {package}.*pip install {package}"):
         bridge(classifier)
 
 

@@ -154,7 +154,7 @@ def test_a_folder_of_somebody_is_not_overwritten(run: Path, tmp_path: Path) -> N
 
 def test_without_the_hub_a_name_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(ModelError, match="wanted the package huggingface_hub"):
+    with pytest.raises(ModelError, match="expected the package huggingface_hub"):
         load_from_hub("somebody/model")
 
 

@@ -86,7 +86,7 @@ class TestVerify:
         assert result.stdout == f"thing: differs from the published content: {path}\n"
         assert isinstance(result.exception, ResourceError)
         assert str(result.exception) == (
-            f"wanted the published content, got another one in {path}; remove it and run: sgbt data get thing."
+            f"expected the published content, got another one in {path}; remove it and run: sgbt data get thing."
         )
 
     def test_nothing_here(self, offer: Offer) -> None:
@@ -94,7 +94,7 @@ class TestVerify:
         run("data", "verify")
         result = CliRunner().invoke(app, ["data", "verify", "thing"])
         assert isinstance(result.exception, ResourceError)
-        assert str(result.exception) == "wanted thing, got no copy of it on this machine; run: sgbt data get thing."
+        assert str(result.exception) == "expected thing, got no copy of it on this machine; run: sgbt data get thing."
 
     def test_no_checksum_to_compare_with(self, offer: Offer) -> None:
         offer(known=False)

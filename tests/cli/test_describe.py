@@ -63,16 +63,19 @@ def test_the_reach_of_each_table_is_a_row(folder: Path, sgbt_command: Command) -
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["empty.csv", *PLAIN], "wanted rows of data, got an empty file in empty.csv."),
+        (["empty.csv", *PLAIN], "expected rows of data, got an empty file in empty.csv."),
         (["latin.csv", *PLAIN], "got the byte 0xe9 in line 42 of latin.csv"),
         (["blank.csv", *PLAIN], "got an empty one in line 42 of blank.csv"),
-        (["endless.csv", *PLAIN], "wanted texts of at most 50,000 words, got one of 100,000 in line 42 of endless.csv"),
-        (["cut.csv.gz", *PLAIN], "wanted a whole gzip file, got one that is cut short or damaged"),
-        (["good.csv", "--label", "lable", *PLAIN], "wanted a column named 'lable', got the columns 'text', 'label'"),
-        (["good.csv", "--vectors", "ragged.txt"], "wanted 3 numbers after the word, got 2 in ragged.txt, line 2"),
+        (
+            ["endless.csv", *PLAIN],
+            "expected texts of at most 50,000 words, got one of 100,000 in line 42 of endless.csv",
+        ),
+        (["cut.csv.gz", *PLAIN], "expected a whole gzip file, got one that is cut short or damaged"),
+        (["good.csv", "--label", "lable", *PLAIN], "expected a column named 'lable', got the columns 'text', 'label'"),
+        (["good.csv", "--vectors", "ragged.txt"], "expected 3 numbers after the word, got 2 in ragged.txt, line 2"),
         (["good.csv", "--vectors", "vectors.txt", "--substitutions", "phrases.json"], "very nice"),
         (["good.csv", "--vectors", "vectors.txt", "--substitutions", "synonyms"], "got 'synonyms' in --substitutions"),
-        (["nowhere.csv", *PLAIN], "wanted a data file, got nothing in nowhere.csv"),
+        (["nowhere.csv", *PLAIN], "expected a data file, got nothing in nowhere.csv"),
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(

@@ -30,7 +30,7 @@ NOBODY = 65534
 
 
 def one_sentence(told: str, said: str) -> None:
-    assert told.startswith("sgbt: wanted "), told
+    assert told.startswith("sgbt: expected "), told
     assert told.count("\n") == 1, told
     assert said in told
 

@@ -71,13 +71,13 @@ WRONG: dict[str, tuple[list[str], str]] = {
         for name, folder, sentence in (
             ("no such run", "runs/no", "the folder of a trained model, got nothing there in runs/no"),
             ("a file", "reviews.csv", "the folder of a trained model"),
-            ("an empty folder", "folder", "wanted the file config.json, got none in folder"),
-            ("an unfinished run", "half", "wanted the file config.json, got none in half"),
+            ("an empty folder", "folder", "expected the file config.json, got none in folder"),
+            ("an unfinished run", "half", "expected the file config.json, got none in half"),
             ("a broken configuration", "run-config", "a config.json that sgbt wrote"),
             ("a configuration of the future", "run-future", "upgrade sgbt"),
             ("weights cut short", "run-weights", "a whole safetensors file"),
-            ("no words", "run-words", "wanted the file vocabulary.json, got none"),
-            ("no table", "run-table", "wanted the file substitutions.json.gz, got none"),
+            ("no words", "run-words", "expected the file vocabulary.json, got none"),
+            ("no table", "run-table", "expected the file substitutions.json.gz, got none"),
             ("another table", "run-swapped", "the substitution table with hash"),
         )
     },
@@ -118,7 +118,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "attack: a table into a folder": (["attack", "run", "--method", "greedy", "--csv", "folder"], "folder"),
     # serve
     "serve: no such run": (["serve", "runs/no", "--port", "0"], "a trained model, got nothing there in runs/no"),
-    "serve: an unfinished run": (["serve", "half", "--port", "0"], "wanted the file config.json"),
+    "serve: an unfinished run": (["serve", "half", "--port", "0"], "expected the file config.json"),
     "serve: for everybody, without a token": (["serve", "run", "--host", "0.0.0.0"], "SGBT_TOKEN"),
     "serve: a port that is none": (["serve", "run", "--port", "99999"], "--port"),
     "serve: a host that is none": (["serve", "run", "--host", "no.such.host", "--token", "x" * 40], "no.such.host"),

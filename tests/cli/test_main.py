@@ -20,7 +20,7 @@ def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
     assert "Traceback" not in done.stderr
     lines = done.stderr.splitlines()
     assert len(lines) == 1, done.stderr
-    assert lines[0].startswith("sgbt: wanted ")
+    assert lines[0].startswith("sgbt: expected ")
     return lines[0]
 
 

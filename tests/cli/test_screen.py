@@ -41,7 +41,7 @@ def test_letters_of_every_script_are_left_alone() -> None:
 
 
 def test_an_error_says_nothing_that_steers() -> None:
-    told = str(SgbtError(wanted=HOSTILE, got=HOSTILE, where=HOSTILE, remedy=HOSTILE))
+    told = str(SgbtError(expected=HOSTILE, got=HOSTILE, where=HOSTILE, remedy=HOSTILE))
     assert visible(told) == told
     assert "\\x1b[31mred" in told
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from sgbt.attacks.method import Limited
+from sgbt.attacks import Limited
 from sgbt.certify import SeparableBound, Verifier
 from sgbt.core.registry import ATTACKS, TIERS, Registry
 from sgbt.models import TextClassifier, TextCNN, worst_case_logits

@@ -44,9 +44,9 @@ REFUSED = {
 def test_json_that_is_refused(case: str) -> None:
     content, said = REFUSED[case]
     with pytest.raises(DataError) as caught:
-        parse_json(content, kind=DataError, where="here.json", wanted="a value", remedy="mend it")
+        parse_json(content, kind=DataError, where="here.json", expected="a value", remedy="mend it")
     told = str(caught.value)
-    assert told.startswith("wanted a value, got ")
+    assert told.startswith("expected a value, got ")
     assert "in here.json; mend it" in told
     assert said in told
     assert len(told) < 400
@@ -78,8 +78,8 @@ def test_rows_may_have_what_is_not_finite_and_halves() -> None:
 
 @pytest.mark.parametrize("value", [[], "text", 5, True, None])
 def test_an_object_is_an_object(value: object) -> None:
-    with pytest.raises(LexiconError, match="wanted a table"):
-        json_object(json.dumps(value), kind=LexiconError, where="", wanted="a table")
+    with pytest.raises(LexiconError, match="expected a table"):
+        json_object(json.dumps(value), kind=LexiconError, where="", expected="a table")
 
 
 TOML = {
@@ -123,7 +123,7 @@ def test_files(tmp_path: Path) -> None:
 
 def test_a_file_that_never_ends() -> None:
     with pytest.raises(DataError, match="at most 1,000 bytes, got more"):
-        read_bounded(Path("/dev/zero"), kind=DataError, wanted="a file", most=1000)
+        read_bounded(Path("/dev/zero"), kind=DataError, expected="a file", most=1000)
 
 
 JSON = st.recursive(

@@ -80,7 +80,9 @@ class TestAtomicWrite:
         (tmp_path / "a").write_bytes(b"old")
         with pytest.raises(SgbtError) as caught, atomic_write(tmp_path / "a"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # what stream.write raises
-        assert str(caught.value).startswith(f"wanted to write, got no space left on device in {tmp_path / 'a'}; free ")
+        assert str(caught.value).startswith(
+            f"expected to write, got no space left on device in {tmp_path / 'a'}; free "
+        )
         assert (tmp_path / "a").read_bytes() == b"old"
         assert names_in(tmp_path) == ["a"]
 
@@ -105,7 +107,7 @@ class TestAtomicWrite:
     def test_a_folder_in_the_way_is_one_sentence(self, tmp_path: Path) -> None:
         (tmp_path / "a").mkdir()
         with (
-            pytest.raises(SgbtError, match=r"wanted a file to write, got a folder in .*/a;"),
+            pytest.raises(SgbtError, match=r"expected a file to write, got a folder in .*/a;"),
             atomic_write(tmp_path / "a"),
         ):
             pass
@@ -135,7 +137,7 @@ class TestUnwritableFolder:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(tmp_path))
 
         monkeypatch.setattr(files, "new_beside", denied)  # the system refuses root nothing, hence by hand
-        with pytest.raises(SgbtError, match="wanted to write, got permission denied in"):
+        with pytest.raises(SgbtError, match="expected to write, got permission denied in"):
             self._write(tmp_path)
 
     @staticmethod
@@ -200,7 +202,7 @@ class TestAtomicFolder:
 
     def test_a_full_disk_is_one_sentence(self, tmp_path: Path) -> None:
         with (
-            pytest.raises(SgbtError, match="wanted to write, got no space left on device"),
+            pytest.raises(SgbtError, match="expected to write, got no space left on device"),
             atomic_folder(tmp_path / "f"),
         ):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -63,7 +63,7 @@ class TestClaim:
     def test_a_second_holder_is_refused_and_a_later_one_is_not(self, tmp_path: Path) -> None:
         lock = tmp_path / "folder" / ".lock"
         with claim(lock), pytest.raises(SgbtError, match=r"nobody else, got one in use .*folder"):  # noqa: SIM117
-            with claim(lock, wanted="nobody else"):
+            with claim(lock, expected="nobody else"):
                 raise AssertionError("two holders")
         with claim(lock):
             pass
@@ -109,7 +109,7 @@ def test_the_place_of_a_stream_stays_where_it_was(tmp_path: Path, system: Simple
     with (tmp_path / "f").open("a+b") as stream:
         stream.write(b"one")
         stream.flush()
-        locks.hold(stream, tmp_path / "f", wanted="")
+        locks.hold(stream, tmp_path / "f", expected="")
         stream.write(b"two")
         stream.seek(0)
         assert stream.read() == b"onetwo"
@@ -123,7 +123,7 @@ def test_a_disk_without_locks_is_one_sentence(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "fcntl", None)
     monkeypatch.setitem(sys.modules, "msvcrt", fake)
     for holder in (claim(tmp_path / ".lock"), exclusive(tmp_path / ".lock"), RowFile(tmp_path / "r", ATTACKS)):
-        with pytest.raises(SgbtError, match="wanted to write, got no locks available"), holder:
+        with pytest.raises(SgbtError, match="expected to write, got no locks available"), holder:
             raise AssertionError("held")
 
 

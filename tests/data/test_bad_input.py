@@ -1,4 +1,4 @@
-"""Every bad file gets one sentence: what was wanted, what came, where, and what to do."""
+"""Every bad file gets one sentence: what was expected, what came, where, and what to do."""
 
 from __future__ import annotations
 
@@ -22,167 +22,167 @@ BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
         "a.csv",
         b"txet,label\na,1\n",
         {},
-        "wanted a column named 'text', got the columns 'txet', 'label' in {path}; did you mean 'txet'?",
+        "expected a column named 'text', got the columns 'txet', 'label' in {path}; did you mean 'txet'?",
     ),
     "missing column, nothing like it": (
         "a.csv",
         b"review,label\na,1\n",
         {},
-        "wanted a column named 'text', got the columns 'review', 'label' in {path}; "
+        "expected a column named 'text', got the columns 'review', 'label' in {path}; "
         "name the columns with --text and --label.",
     ),
     "named column missing": (
         "a.csv",
         csv(*ok),
         {"label": "labels"},
-        "wanted a column named 'labels', got the columns 'text', 'label' in {path}; did you mean 'label'?",
+        "expected a column named 'labels', got the columns 'text', 'label' in {path}; did you mean 'label'?",
     ),
     "one column twice": (
         "a.csv",
         b"text,label,text\na,1,b\n",
         {},
-        "wanted a different name for each column, got 'text' twice in line 1 of {path}; rename one.",
+        "expected a different name for each column, got 'text' twice in line 1 of {path}; rename one.",
     ),
-    "empty file": ("a.csv", b"", {}, "wanted rows of data, got an empty file in {path}."),
-    "only a byte order mark": ("a.csv", b"\xef\xbb\xbf\n", {}, "wanted rows of data, got an empty file in {path}."),
-    "empty jsonl": ("a.jsonl", b"\n\n", {}, "wanted rows of data, got an empty file in {path}."),
-    "header only": ("a.csv", csv(), {}, "wanted rows of data, got a header and nothing below it in {path}."),
+    "empty file": ("a.csv", b"", {}, "expected rows of data, got an empty file in {path}."),
+    "only a byte order mark": ("a.csv", b"\xef\xbb\xbf\n", {}, "expected rows of data, got an empty file in {path}."),
+    "empty jsonl": ("a.jsonl", b"\n\n", {}, "expected rows of data, got an empty file in {path}."),
+    "header only": ("a.csv", csv(), {}, "expected rows of data, got a header and nothing below it in {path}."),
     "empty text": (
         "a.csv",
         csv("good,1", " ,0"),
         {},
-        "wanted a text with at least one word, got an empty one in line 3 of {path}; "
+        "expected a text with at least one word, got an empty one in line 3 of {path}; "
         "remove such rows, or have them left out with --drop-empty.",
     ),
     "null text": (
         "a.jsonl",
         b'{"text": null, "label": 1}\n',
         {},
-        "wanted a text with at least one word, got an empty one in line 1 of {path}; "
+        "expected a text with at least one word, got an empty one in line 1 of {path}; "
         "remove such rows, or have them left out with --drop-empty.",
     ),
     "a text that is a number": (
         "a.jsonl",
         b'{"text": 7, "label": 1}\n',
         {},
-        "wanted a text, got 7 in line 1 of {path}.",
+        "expected a text, got 7 in line 1 of {path}.",
     ),
     "empty label": (
         "a.csv",
         csv("good,1", "bad,"),
         {},
-        "wanted a label, got none in line 3 of {path}; fill it in or remove the row.",
+        "expected a label, got none in line 3 of {path}; fill it in or remove the row.",
     ),
     "missing label": (
         "a.jsonl",
         b'{"text": "good", "label": 1}\n{"text": "bad"}\n',
         {},
-        "wanted a label, got none in line 2 of {path}; fill it in or remove the row.",
+        "expected a label, got none in line 2 of {path}; fill it in or remove the row.",
     ),
     "a label that is a fraction": (
         "a.jsonl",
         b'{"text": "good", "label": 0.5}\n',
         {},
-        "wanted a label that is a string or an integer, got 0.5 in line 1 of {path}.",
+        "expected a label that is a string or an integer, got 0.5 in line 1 of {path}.",
     ),
     "wrong encoding": (
         "a.csv",
         csv("good,1", "caf\0,0").replace(b"\0", b"\xe9"),
         {},
-        "wanted text in utf-8, got the byte 0xe9 in line 3 of {path}; "
+        "expected text in utf-8, got the byte 0xe9 in line 3 of {path}; "
         "convert the file with iconv, or name its encoding (latin-1, cp1252, ...).",
     ),
     "wrong encoding after a byte order mark": (
         "a.csv",
         b"\xef\xbb\xbf" + csv("good,1", "\0af,0").replace(b"\0", b"\xe9"),
         {},
-        "wanted text in utf-8, got the byte 0xe9 in line 3 of {path}; "
+        "expected text in utf-8, got the byte 0xe9 in line 3 of {path}; "
         "convert the file with iconv, or name its encoding (latin-1, cp1252, ...).",
     ),
     "no such encoding": (
         "a.csv",
         csv(*ok),
         {"encoding": "latin-9000"},
-        "wanted the name of an encoding, got 'latin-9000'; try utf-8 or latin-1.",
+        "expected the name of an encoding, got 'latin-9000'; try utf-8 or latin-1.",
     ),
     "an endless text": (
         "a.csv",
         csv("good,1", "word " * 100_000 + ",0"),
         {},
-        "wanted texts of at most 50,000 words, got one of 100,000 in line 3 of {path}; "
+        "expected texts of at most 50,000 words, got one of 100,000 in line 3 of {path}; "
         "split it into its parts; a missing quote can join rows as well.",
     ),
     "truncated gzip": (
         "a.csv.gz",
         gzip.compress(csv(*ok) * 100)[:-20],
         {},
-        "wanted a whole gzip file, got one that is cut short or damaged "
+        "expected a whole gzip file, got one that is cut short or damaged "
         "(Compressed file ended before the end-of-stream marker was reached) in {path}; fetch it again.",
     ),
     "not a gzip file": (
         "a.csv.gz",
         csv(*ok),
         {},
-        "wanted a whole gzip file, got one that is cut short or damaged (Not a gzipped file (b'te')) in {path}; "
+        "expected a whole gzip file, got one that is cut short or damaged (Not a gzipped file (b'te')) in {path}; "
         "fetch it again.",
     ),
     "unbalanced quote": (
         "a.csv",
         csv("good,1", '"bad,0', "fine,1", "poor,0"),
         {},
-        "wanted a well-formed table, got unexpected end of data in line 3 of {path}; check the quotes there.",
+        "expected a well-formed table, got unexpected end of data in line 3 of {path}; check the quotes there.",
     ),
     "a quote that closes in a later row": (
         "a.csv",
         csv("good,1", '"bad,0', "fine,1", '"poor",0'),
         {},
-        "wanted a well-formed table, got ',' expected after '\"' in line 3 of {path}; check the quotes there.",
+        "expected a well-formed table, got ',' expected after '\"' in line 3 of {path}; check the quotes there.",
     ),
     "ragged row": (
         "a.csv",
         csv("good,1", "bad, very bad,0"),
         {},
-        "wanted 2 fields (text, label), got 3 in line 3 of {path}; "
+        "expected 2 fields (text, label), got 3 in line 3 of {path}; "
         "put quotes around a text that contains the separator.",
     ),
     "bad JSON": (
         "a.jsonl",
         b'{"text": "good", "label": 1}\n{"text": "bad", \n',
         {},
-        "wanted one JSON object per line, got text that is not JSON "
+        "expected one JSON object per line, got text that is not JSON "
         "(expecting property name enclosed in double quotes at column 17) in line 2 of {path}.",
     ),
     "JSON that is a list": (
         "a.jsonl",
         b'["good", 1]\n',
         {},
-        "wanted one JSON object per line, got a list in line 1 of {path}.",
+        "expected one JSON object per line, got a list in line 1 of {path}.",
     ),
     "only one label": (
         "a.csv",
         csv("good,1", "fine,1"),
         {},
-        "wanted at least two different labels, got only 1 in {path}; check the label column.",
+        "expected at least two different labels, got only 1 in {path}; check the label column.",
     ),
     "a label column that is none": (
         "a.csv",
         csv(*(f"text {number},{number}" for number in range(20))),
         {},
-        "wanted a label column with few different values, got 20 in 20 rows in {path}; "
+        "expected a label column with few different values, got 20 in 20 rows in {path}; "
         "name the label column with --label.",
     ),
     "unknown ending": (
         "a.xlsx",
         b"PK",
         {},
-        "wanted a file ending in .csv, .tsv, .jsonl or .parquet (or one of them with .gz), got 'a.xlsx' in {folder}; "
+        "expected a file ending in .csv, .tsv, .jsonl or .parquet (or one of them with .gz), got 'a.xlsx' in {folder}; "
         "convert it, or give the file its proper ending.",
     ),
     "empty parquet": (
         "a.parquet",
         b"",
         {},
-        "wanted a whole Parquet file, got one that cannot be read (Parquet file size is 0 bytes) in {path}.",
+        "expected a whole Parquet file, got one that cannot be read (Parquet file size is 0 bytes) in {path}.",
     ),
 }
 
@@ -206,7 +206,7 @@ STRANGE = [
 @pytest.mark.parametrize("line", STRANGE)
 def test_strange_json_is_one_sentence(tmp_path: Path, line: str) -> None:
     (tmp_path / "a.jsonl").write_text(line + "\n")
-    with pytest.raises(DataError, match=r"^wanted one JSON object per line, got .* in line 1 of .*a\.jsonl\.$"):
+    with pytest.raises(DataError, match=r"^expected one JSON object per line, got .* in line 1 of .*a\.jsonl\.$"):
         load_dataset(tmp_path / "a.jsonl")
 
 
@@ -232,7 +232,7 @@ def test_a_gzip_bomb_is_one_sentence_before_it_fills_the_memory(tmp_path: Path, 
 )
 def test_encodings_that_give_no_text_are_one_sentence(tmp_path: Path, encoding: str, content: bytes) -> None:
     (tmp_path / "a.csv").write_bytes(b"text,label\n" + content + b",1\nbad,0\n")
-    with pytest.raises(DataError, match=r"wanted (text in|the name of an encoding)"):
+    with pytest.raises(DataError, match=r"expected (text in|the name of an encoding)"):
         load_dataset(tmp_path / "a.csv", encoding=encoding)
 
 
@@ -249,14 +249,14 @@ def test_a_damaged_parquet_file_is_one_sentence(tmp_path: Path, cut: int) -> Non
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pyarrow.table({"text": ["a"], "label": [1]}), tmp_path / "a.parquet")
     (tmp_path / "a.parquet").write_bytes((tmp_path / "a.parquet").read_bytes()[:cut])
-    with pytest.raises(DataError, match=r"^wanted a whole Parquet file, got one that cannot be read \(.*\) in .*\.$"):
+    with pytest.raises(DataError, match=r"^expected a whole Parquet file, got one that cannot be read \(.*\) in .*\.$"):
         load_dataset(tmp_path / "a.parquet")
 
 
 def test_a_parquet_file_without_rows(tmp_path: Path) -> None:
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pyarrow.table({"text": [], "label": []}), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match=r"^wanted rows of data, got an empty file in .*a\.parquet\.$"):
+    with pytest.raises(DataError, match=r"^expected rows of data, got an empty file in .*a\.parquet\.$"):
         load_dataset(tmp_path / "a.parquet")
 
 
@@ -266,18 +266,18 @@ def test_without_pyarrow_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(DataError) as caught:
         load_dataset(tmp_path / "a.parquet")
     assert str(caught.value) == (
-        f"wanted pyarrow, which reads Parquet, got an environment without it in {tmp_path / 'a.parquet'}; "
+        f"expected pyarrow, which reads Parquet, got an environment without it in {tmp_path / 'a.parquet'}; "
         "pip install 'sgbt[parquet]'."
     )
 
 
 class TestPaths:
     def test_nothing_there(self, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match=r"^wanted a data file, got nothing in .*/none\.csv; check the path\.$"):
+        with pytest.raises(DataError, match=r"^expected a data file, got nothing in .*/none\.csv; check the path\.$"):
             load_dataset(tmp_path / "none.csv")
 
     def test_a_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match=r"^wanted a data file, got a folder in .*; check the path\.$"):
+        with pytest.raises(DataError, match=r"^expected a data file, got a folder in .*; check the path\.$"):
             load_dataset(tmp_path)
 
     @pytest.mark.parametrize("source", ["imbd", "Imdb"])
@@ -287,13 +287,13 @@ class TestPaths:
 
     def test_neither_name_nor_path(self) -> None:
         with pytest.raises(
-            DataError, match=r"^wanted a dataset name \(imdb, yahoo_answers\) or the path of a file, got"
+            DataError, match=r"^expected a dataset name \(imdb, yahoo_answers\) or the path of a file, got"
         ):
             load_dataset("qqqqqqq")
 
     @pytest.mark.parametrize("ending", ["", ".csv"])
     def test_a_text_in_place_of_a_path(self, ending: str) -> None:
-        with pytest.raises(DataError, match=r"^wanted a data") as caught:
+        with pytest.raises(DataError, match=r"^expected a data") as caught:
             load_dataset("a very long review " * 50 + ending)
         assert len(str(caught.value)) < 2000
 
@@ -304,5 +304,5 @@ class TestPaths:
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr(Path, "read_bytes", denied)  # the system refuses root nothing, hence by hand
-        with pytest.raises(DataError, match=r"^wanted a readable file, got permission denied in .*a\.csv\.$"):
+        with pytest.raises(DataError, match=r"^expected a readable file, got permission denied in .*a\.csv\.$"):
             load_dataset(tmp_path / "a.csv")

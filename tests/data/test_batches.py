@@ -95,5 +95,5 @@ def test_rows_in_any_order() -> None:
 
 @pytest.mark.parametrize("options", [{"size": 0}, {"size": -1}, {"size": 4, "words": 0}])
 def test_a_size_that_cannot_be(options: dict[str, int]) -> None:
-    with pytest.raises(DataError, match=r"wanted batches of at least one (text|word), got (0|-1)"):
+    with pytest.raises(DataError, match=r"expected batches of at least one (text|word), got (0|-1)"):
         list(batches(ragged([1, 2]), **options))  # type: ignore[arg-type]

@@ -77,30 +77,32 @@ def test_a_class_that_no_text_has_keeps_its_number() -> None:
 def test_a_label_beyond_the_names_is_refused(label: int) -> None:
     """-1 marks a text without label, as public test sets have them."""
     source = DatasetDict(train=split_of(10, ["bad", "good"]), test=split_of(2, ["bad", "good"], label=[0, label]))
-    with pytest.raises(DataError, match=rf"^wanted a label from 0 to 1, got {label} in line 2 of the split 'test'"):
+    with pytest.raises(DataError, match=rf"^expected a label from 0 to 1, got {label} in line 2 of the split 'test'"):
         load_dataset(source)
 
 
 def test_a_label_column_that_is_none() -> None:
     source = split_of(40, label=[f"id {number}" for number in range(40)])
-    with pytest.raises(DataError, match=r"^wanted a label column with few different values, got 40 in 40 rows"):
+    with pytest.raises(DataError, match=r"^expected a label column with few different values, got 40 in 40 rows"):
         load_dataset(source)
 
 
 def test_no_train_split() -> None:
-    with pytest.raises(DataError, match=r"^wanted a split named 'train', got 'test' in the DatasetDict\.$"):
+    with pytest.raises(DataError, match=r"^expected a split named 'train', got 'test' in the DatasetDict\.$"):
         load_dataset(DatasetDict(test=split_of(4)))
 
 
 def test_a_missing_column() -> None:
     with pytest.raises(
-        DataError, match=r"^wanted a column named 'texts', .* in the split 'train'; did you mean 'text'\?$"
+        DataError, match=r"^expected a column named 'texts', .* in the split 'train'; did you mean 'text'\?$"
     ):
         load_dataset(split_of(4), text="texts")
 
 
 def test_a_test_file_beside_it() -> None:
-    with pytest.raises(DataError, match=r"^wanted a share for test beside a Hugging Face dataset, got the file x\.csv"):
+    with pytest.raises(
+        DataError, match=r"^expected a share for test beside a Hugging Face dataset, got the file x\.csv"
+    ):
         load_dataset(split_of(4), test="x.csv")
 
 

@@ -54,7 +54,7 @@ class TestLabels:
         with pytest.raises(DataError) as caught:
             load_dataset(reviews, test=test)
         assert str(caught.value) == (
-            f"wanted one of the labels of the training data ('neg', 'pos'), got 'neutral' in {test}; "
+            f"expected one of the labels of the training data ('neg', 'pos'), got 'neutral' in {test}; "
             "correct the label, or add such texts to the training data."
         )
 
@@ -114,11 +114,11 @@ class TestSplits:
     @pytest.mark.parametrize("share", [1.0, 1, -0.1, -1, 2.5, float("nan")])
     @pytest.mark.parametrize("name", ["dev", "test"])
     def test_a_share_that_cannot_be(self, reviews: Path, name: str, share: float) -> None:
-        with pytest.raises(DataError, match=rf"^wanted a {name} share from 0 to below 1, got {share}\.$"):
+        with pytest.raises(DataError, match=rf"^expected a {name} share from 0 to below 1, got {share}\.$"):
             load_dataset(reviews, **{name: share})  # type: ignore[arg-type]
 
     def test_a_test_file_beside_a_dataset_that_has_its_own(self, reviews: Path) -> None:
-        with pytest.raises(DataError, match=r"^wanted a share for test beside imdb, got the file .*reviews\.jsonl;"):
+        with pytest.raises(DataError, match=r"^expected a share for test beside imdb, got the file .*reviews\.jsonl;"):
             load_dataset("imdb", test=reviews)
 
     def test_empty_texts_are_left_out_when_asked(self, tmp_path: Path) -> None:
@@ -140,14 +140,14 @@ class TestValues:
         assert self.split.take([]).texts == ()
 
     def test_labels_and_texts_go_together(self) -> None:
-        with pytest.raises(DataError, match=r"^wanted one label for each text, got 2 texts and 1 labels in test\.$"):
+        with pytest.raises(DataError, match=r"^expected one label for each text, got 2 texts and 1 labels in test\.$"):
             Split("test", ("a", "b"), np.array([1]))
 
     def test_a_dataset_has_something_to_learn_from(self) -> None:
         empty = Split("train", (), np.zeros(0, dtype=int))
-        with pytest.raises(DataError, match=r"^wanted texts to train on, got none in x\.$"):
+        with pytest.raises(DataError, match=r"^expected texts to train on, got none in x\.$"):
             TextDataset("x", ("a", "b"), empty, empty, empty)
-        with pytest.raises(DataError, match=r"^wanted at least two different labels, got only none in x"):
+        with pytest.raises(DataError, match=r"^expected at least two different labels, got only none in x"):
             TextDataset("x", (), self.split, empty, empty)
 
     @pytest.mark.parametrize(

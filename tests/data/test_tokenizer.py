@@ -184,16 +184,16 @@ class TestRefusals:
     @pytest.mark.parametrize("word", ["two words", "Upper", "", "don't", "well-made", " x"])
     def test_what_is_not_one_word_cannot_be_put_in(self, word: str) -> None:
         assert not TOKENIZER.is_word(word)
-        with pytest.raises(DataError, match=r"wanted substitutes that stay single words .*, got fine -> "):
+        with pytest.raises(DataError, match=r"expected substitutes that stay single words .*, got fine -> "):
             TOKENIZER.tokenize("a fine film").replace({1: word})
 
     @pytest.mark.parametrize("place", [3, -1])
     def test_a_place_beyond_the_text(self, place: int) -> None:
-        with pytest.raises(DataError, match=rf"wanted positions from 0 to 2, got {place}"):
+        with pytest.raises(DataError, match=rf"expected positions from 0 to 2, got {place}"):
             TOKENIZER.tokenize("a fine film").replace({place: "good"})
 
     def test_a_pattern_that_is_none(self) -> None:
-        with pytest.raises(DataError, match=r"wanted a regular expression that finds tokens, got '\('"):
+        with pytest.raises(DataError, match=r"expected a regular expression that finds tokens, got '\('"):
             Tokenizer("(")
 
     def test_a_pattern_with_groups(self) -> None:
@@ -203,7 +203,7 @@ class TestRefusals:
             Tokenizer(r"(\w+)")
 
     def test_a_pattern_that_finds_nothing_everywhere(self) -> None:
-        with pytest.raises(DataError, match="wanted a token pattern that never matches the empty text"):
+        with pytest.raises(DataError, match="expected a token pattern that never matches the empty text"):
             Tokenizer(r"\w*")
 
 

@@ -98,7 +98,7 @@ def test_a_class_that_does_not_exist_in_csv(tmp_path: Path, number: str) -> None
     with pytest.raises(DataError) as caught:
         load_dataset("yahoo_answers", data_home=tmp_path)
     assert str(caught.value) == (
-        f"wanted a class from 1 to 10, got {number!r} in line 2 of {tmp_path}/yahoo_answers_csv/train.csv."
+        f"expected a class from 1 to 10, got {number!r} in line 2 of {tmp_path}/yahoo_answers_csv/train.csv."
     )
 
 
@@ -108,13 +108,13 @@ def test_a_class_that_does_not_exist_in_jsonl(tmp_path: Path, number: object) ->
     with pytest.raises(DataError) as caught:
         load_dataset("yahoo_answers", data_home=tmp_path)
     assert str(caught.value) == (
-        f"wanted a class from 0 to 9, got {number!r} in line 2 of {tmp_path}/yahoo/train10k.jsonl.gz."
+        f"expected a class from 0 to 9, got {number!r} in line 2 of {tmp_path}/yahoo/train10k.jsonl.gz."
     )
 
 
 def test_a_text_that_is_none(tmp_path: Path) -> None:
     jsonl_layout(tmp_path, [(0, "a"), (1, 7)])
-    with pytest.raises(DataError, match=r"^wanted a text, got 7 in line 2 of "):
+    with pytest.raises(DataError, match=r"^expected a text, got 7 in line 2 of "):
         load_dataset("yahoo_answers", data_home=tmp_path)
 
 

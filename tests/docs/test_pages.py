@@ -138,23 +138,6 @@ def test_no_block_is_overlooked() -> None:
     assert sum(counts.values()) > 40
 
 
-def test_the_first_code_of_the_readme_is_the_two_commands() -> None:
-    first = re.search(r"^```\w*\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
-    assert first is not None
-    assert first[1] == "make demo\nmake test\n"
-
-
-def test_the_readme_comes_in_the_order_that_a_newcomer_wants() -> None:
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(re.findall(r"\.(?:\s|$)", page.split("\n\n")[1])) == 2  # what it does, in two sentences
-    parts = ("sgbt trains", "make demo\nmake test", "![The report", "| method |", "```python", "## Beside other tools")
-    places = [page.index(part) for part in parts]
-    assert places == sorted(places)
-    (example,) = [piece for piece in pieces("README.md") if piece.language == "python"]
-    assert len([line for line in example.source.splitlines() if line]) <= 15
-    assert (ROOT / str(re.findall(r"!\[The report[^]]*\]\(([^)]+)", page)[0])).is_file()
-
-
 def test_the_site_has_every_page_that_a_reader_comes_for() -> None:
     listed = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("nav:")[1]
     own = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}

@@ -283,5 +283,5 @@ def test_without_pyarrow_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_filter_of_all_words_accepts_everything() -> None:
-    assert block.wants(None)("anything")
-    assert not block.wants([])("anything")
+    assert block.keeps(None)("anything")
+    assert not block.keeps([])("anything")

@@ -76,8 +76,8 @@ def test_a_start_of_the_embedding_changes_trainings_of_networks_and_what_they_st
         one, other = training_unit(before, materials), training_unit(after, materials)
         assert (one.key == other.key) == (before.model == "linear")
     model = untrained(training_unit(started.cells()[0], materials), materials)
-    wanted = smoothed_vectors(toy_vectors(), toy_table()).condensed(3, spread=0.16)
-    assert np.array_equal(model.embedding.source.vectors, wanted.vectors)
+    expected = smoothed_vectors(toy_vectors(), toy_table()).condensed(3, spread=0.16)
+    assert np.array_equal(model.embedding.source.vectors, expected.vectors)
 
 
 def test_dev_can_be_cut_as_train_and_test_are() -> None:
@@ -130,8 +130,8 @@ def test_table1_is_the_papers_table() -> None:
     grid = load_grid("table1")
     assert {cell.dataset.name for cell in grid.cells()} == {"imdb", "yahoo_answers"}
     assert {cell.model for cell in grid.cells()} == {"cnn", "bilstm"}
-    wanted = {"standard", "ibp", "atfl", "sem", "ascc", "gbm", "sgbt", "certified"}
-    assert {cell.method.objective for cell in grid.cells()} == wanted
+    expected = {"standard", "ibp", "atfl", "sem", "ascc", "gbm", "sgbt", "certified"}
+    assert {cell.method.objective for cell in grid.cells()} == expected
     assert all((cell.attacks, cell.sample) == (("pwws", "genetic", "pso"), 1000) for cell in grid.cells())
     assert all(cell.certify is None for cell in grid.cells())
     assert sum(cell.name.startswith("imdb/cnn/") for cell in grid.cells()) == 16  # two seeds
@@ -155,12 +155,12 @@ def test_table1_is_the_papers_table() -> None:
         (SMALL.replace("sample = 5", 'sample = "five"'), "a whole number as sample"),
         ("seeds = [0]\n[models.cnn]\n[[datasets]]\nsource='toy'", "tables [[methods]]"),
         (SMALL + '\n[[methods]]\nobjective = "gbm"', "'gbm' twice"),
-        (SMALL.replace("sample = 5", 'keep = ["nothing/*"]'), "wanted a cell"),
+        (SMALL.replace("sample = 5", 'keep = ["nothing/*"]'), "expected a cell"),
         ('tiers = ["best"]\n' + SMALL, "tiers among"),
-        ('split = "train"\n' + SMALL, "wanted dev or test, got 'train'"),
+        ('split = "train"\n' + SMALL, "expected dev or test, got 'train'"),
         (
             'split = "dev"\n' + SMALL.replace('source = "toy"', 'source = "toy"\ndev = 0'),
-            "wanted texts of dev to measure",
+            "expected texts of dev to measure",
         ),
         (SMALL + "\n[objectives.gbn]\nbeta = 1.0", "objectives among standard"),
         (SMALL + "\n[objectives.gbm]\ndelta = 1.0", "'delta'"),
@@ -168,7 +168,7 @@ def test_table1_is_the_papers_table() -> None:
     ],
 )
 def test_what_is_wrong_is_named_before_anything_runs(text: str, told: str) -> None:
-    with pytest.raises(Exception, match="wanted ") as refused:
+    with pytest.raises(Exception, match="expected ") as refused:
         parsed(text)
     assert told in str(refused.value)
     assert type(refused.value).__module__ == "sgbt.core.errors"

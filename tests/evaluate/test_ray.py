@@ -89,7 +89,7 @@ def test_a_cluster_of_two_nodes_gives_the_local_results_though_a_worker_is_kille
 def test_no_cluster_is_one_sentence(tmp_path: Path) -> None:
     from sgbt.evaluate.ray_cluster import RayExecutor
 
-    with pytest.raises(EvaluationError, match="wanted a Ray cluster"):
+    with pytest.raises(EvaluationError, match="expected a Ray cluster"):
         bench(tiny(), tmp_path, executor=lambda store: RayExecutor(store, address="127.0.0.1:1"))
 
 

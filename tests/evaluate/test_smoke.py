@@ -91,7 +91,7 @@ def test_bad_input_is_one_sentence_and_a_failed_unit_an_exit_code(
     (tmp_path / "bad.toml").write_text(grid)
     failed = sgbt_command("bench", str(tmp_path / "bad.toml"), "--out", str(tmp_path / "bad"), env=offline)
     assert failed.returncode == 1
-    assert "wanted a finite loss" in failed.stdout
+    assert "expected a finite loss" in failed.stdout
     errors = [json.loads(path.read_text())["error"] for path in (tmp_path / "bad").glob("units/*/error.json")]
     assert len(errors) == 3
 

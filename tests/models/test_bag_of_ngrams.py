@@ -172,7 +172,7 @@ def test_codes_beyond_the_largest_are_unknown_and_options_are_checked():
         with pytest.raises(ModelError, match="ending a whole number from 0"):
             BagOfNgrams(**wrong)
     for wrong in (3.0, (1.0,) * 4):
-        with pytest.raises(ModelError, match=r"wanted a list of at most 3 numbers.*more_resolutions"):
+        with pytest.raises(ModelError, match=r"expected a list of at most 3 numbers.*more_resolutions"):
             BagOfNgrams(more_resolutions=wrong)
 
 

@@ -299,7 +299,7 @@ def test_keys_tell_features_apart_and_unlisted_ones_count_nothing():
     [{"features": ("sideways",)}, {"features": ("pair", "pair")}, {"classes": 1}, {"dropout": 1.0}, {"places": "no"}],
 )
 def test_options_that_mean_nothing_are_refused(options):
-    with pytest.raises(ModelError, match="wanted"):
+    with pytest.raises(ModelError, match="expected"):
         BagOfWords(**options)
 
 

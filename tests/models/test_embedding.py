@@ -88,5 +88,5 @@ def test_adopting_needs_a_table() -> None:
     [{"dropout": 1.0}, {"dropout": -0.1}, {"projection": 0}, {"projection": -3}, {"classes": 1}, {"pooling": "sum"}],
 )
 def test_options_that_no_model_can_have_are_refused(kind: type, options: dict) -> None:
-    with pytest.raises(ModelError, match="wanted"):
+    with pytest.raises(ModelError, match="expected"):
         kind(small.vectors(), **options)

@@ -138,7 +138,7 @@ def test_a_pickle_in_place_of_the_weights_is_never_opened(saved: Path, tmp_path:
     for name in (folder.WEIGHTS, folder.CONFIG, folder.VOCABULARY):
         broken = save_classifier(classifier(), tmp_path / name)
         (broken / name).write_bytes(pickle.dumps(Bomb()))
-        refused(broken, "wanted")
+        refused(broken, "expected")
     torch.save({"weight": torch.zeros(2)}, saved / folder.WEIGHTS)
     refused(saved, "a whole safetensors file")
     assert not witness.exists()
@@ -160,7 +160,7 @@ def test_a_changed_table_and_a_changed_vocabulary(saved: Path) -> None:
     SubstitutionTable({"good": ("bad",)}).to_json(saved / folder.TABLE)
     refused(saved, "the substitution table with hash")
     (saved / folder.TABLE).write_bytes(gzip.compress(b"{broken"))
-    refused(saved, "wanted")
+    refused(saved, "expected")
     small.TABLE.to_json(saved / folder.TABLE)
     Vocabulary(small.WORDS[::-1]).save(
         saved / folder.VOCABULARY
@@ -207,7 +207,7 @@ def test_a_config_that_somebody_else_wrote(saved: Path, content: str) -> None:
 )
 def test_a_config_with_a_fault(saved: Path, changes: dict) -> None:
     edit(saved, **changes)
-    refused(saved, "wanted")
+    refused(saved, "expected")
 
 
 @pytest.mark.parametrize(("name", "option"), [("cnn", "filters"), ("bilstm", "hidden")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import sys
 from types import ModuleType
 
 import pytest
@@ -16,6 +17,7 @@ ASSETS = ROOT / "docs" / "assets"
 
 
 def pictures() -> ModuleType:
+    sys.path.append(str(ROOT / "benchmarks"))  # where its own modules are
     spec = importlib.util.spec_from_file_location("pictures", ROOT / "benchmarks" / "pictures.py")
     assert spec is not None
     assert spec.loader is not None

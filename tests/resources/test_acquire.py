@@ -85,7 +85,7 @@ class TestOrder:
             get("thing")
         assert [attempt.outcome for attempt in caught.value.attempts] == ["not there", "it is Sunday", "it is late"]
         assert str(caught.value) == (
-            "wanted the resource thing, got nothing from any provider "
+            "expected the resource thing, got nothing from any provider "
             f"(data home {user_cache() / 'data'}: not there; first: it is Sunday; second: it is late); "
             "make it yourself."
         )
@@ -210,7 +210,7 @@ class TestNames:
             get("imbd")
 
     def test_a_strange_name_gets_the_list(self) -> None:
-        with pytest.raises(ResourceError, match=r"wanted one of imdb, .*; see: sgbt data list\.$"):
+        with pytest.raises(ResourceError, match=r"expected one of imdb, .*; see: sgbt data list\.$"):
             resource_named("qqqqqqqq")
 
 
@@ -228,7 +228,7 @@ class TestDisk:
         with pytest.raises(SgbtError) as caught:
             get("thing")
         assert str(caught.value).startswith(
-            f"wanted to write, got no space left on device in {user_cache() / 'data'}; free some space"
+            f"expected to write, got no space left on device in {user_cache() / 'data'}; free some space"
         )
         assert spare.asked == 0
         assert files_below(user_cache() / "data") == {".lock-thing"}
@@ -236,7 +236,7 @@ class TestDisk:
     def test_a_file_where_the_home_should_be_is_one_sentence(self, offer: Offer, tmp_path: Path) -> None:
         offer(Given())
         (tmp_path / "home").write_bytes(b"")
-        with pytest.raises(SgbtError, match=r"wanted to write, got file exists in .*/home;"):
+        with pytest.raises(SgbtError, match=r"expected to write, got file exists in .*/home;"):
             get("thing", data_home=tmp_path / "home")
 
     def test_an_interruption_leaves_nothing(self, offer: Offer) -> None:

@@ -133,7 +133,7 @@ class TestBuilding:
     def test_a_missing_review_is_a_failure_of_the_source(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         archives = self.official(tmp_path)
         monkeypatch.setattr(imdb, "PER_CLASS", self.SIZE + 1)
-        with pytest.raises(SourceFailure, match="600 train reviews where 602 were wanted"):
+        with pytest.raises(SourceFailure, match="600 train reviews where 602 were expected"):
             imdb.build_from_official(archives, tmp_path / "built")
 
     def test_building_twice_gives_the_same_bytes(self, tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_a_damaged_tarball_of_the_official_reviews_is_a_failure_of_the_source(
         data.mkdir(exist_ok=True)
         (data / "aclImdb_v1.tar.gz").write_bytes(flipped(whole, place))
         monkeypatch.setitem(CATALOGUE, "imdb", type(base)("imdb", "", "", base.layouts, base.providers[:1]))
-        with pytest.raises(Exception, match="wanted the resource imdb") as caught:
+        with pytest.raises(Exception, match="expected the resource imdb") as caught:
             get("imdb", data_home=data)
         outcomes.add(caught.value.attempts[-1].outcome.split("(")[0])
     assert all(outcome.startswith(("aclImdb_v1.tar.gz ", "1 train reviews", "0 train reviews")) for outcome in outcomes)

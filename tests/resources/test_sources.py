@@ -131,7 +131,7 @@ class TestWebAddress:
         spare = Given()
         with served(released()) as address:
             offer(WebAddress(address, 0), spare)
-            with pytest.raises(SgbtError, match="wanted to write, got no space left on device"):
+            with pytest.raises(SgbtError, match="expected to write, got no space left on device"):
                 get("thing")
         assert spare.asked == 0
         assert not list((user_cache() / "data").glob(".partial-*"))
@@ -155,7 +155,7 @@ class TestPackages:
     def test_a_wrong_checksum_is_named(self, npm: Callable[[str], None], errand: Errand) -> None:
         npm("echo hello > thing-1.0.0.tgz")
         with pytest.raises(
-            SourceFailure, match=r"^checksum of npm package thing 1.0.0 is 5891b5b522d5..., wanted 0{12}"
+            SourceFailure, match=r"^checksum of npm package thing 1.0.0 is 5891b5b522d5..., expected 0{12}"
         ):
             self.package.fetch(errand)
 
@@ -176,7 +176,7 @@ class TestPackages:
 
     def test_a_client_that_gives_nothing(self, npm: Callable[[str], None], errand: Errand) -> None:
         npm("exit 0")
-        with pytest.raises(SourceFailure, match="gave 0 files where one was wanted"):
+        with pytest.raises(SourceFailure, match="gave 0 files where one was expected"):
             self.package.fetch(errand)
 
     def test_a_client_that_hangs_is_given_up(

@@ -265,7 +265,7 @@ def test_a_form_of_another_site_is_refused_as_documented(client: TestClient, pat
 def test_what_is_not_json_is_refused_in_a_sentence(client: TestClient, path: str, body: bytes) -> None:
     refused = client.post(path, content=body, headers={"Content-Type": "application/json"})
     assert refused.status_code in (400, 422)
-    assert re.fullmatch(r"(wanted|text: ).{5,300}\.", refused.json()["detail"])
+    assert re.fullmatch(r"(expected|text: ).{5,300}\.", refused.json()["detail"])
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_what_is_not_json_is_refused_in_a_sentence(client: TestClient, path: str
 def test_what_is_not_there_is_refused_in_a_sentence(client: TestClient, method: str, path: str, status: int) -> None:
     refused = client.request(method, path)
     assert refused.status_code == status
-    assert refused.json()["detail"].startswith("wanted ")
+    assert refused.json()["detail"].startswith("expected ")
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_requests_that_are_being_answered_are_not_cut_off_and_one_more_hears_why
         with connected(address) as late:
             status, said = answer(late)
         assert status == 503
-        assert said["detail"].startswith("wanted a free connection")
+        assert said["detail"].startswith("expected a free connection")
         assert [answer(client)[0] for client in busy] == [200, 200, 200]
         assert answers(address)
 
@@ -142,7 +142,7 @@ def test_what_is_not_http_is_refused_in_a_sentence(sent: bytes) -> None:
     with listening(guarded(SHORT), SHORT) as address:
         status, said = asked(address, sent)
         assert status == 400
-        assert said["detail"].startswith("wanted a request in HTTP")
+        assert said["detail"].startswith("expected a request in HTTP")
 
 
 def test_a_broken_body_after_a_good_head_is_an_error_and_no_traceback(caplog: pytest.LogCaptureFixture) -> None:

@@ -127,6 +127,6 @@ def test_an_error_in_the_server_is_a_sentence_that_says_nothing_of_its_inside() 
     client = TestClient(create_app(pool, names=LOOPBACK), base_url=ADDRESS, raise_server_exceptions=False)
     refused = client.post("/certify", json={"text": "x"})
     assert refused.status_code == 500
-    assert refused.json()["detail"].startswith("wanted an answer")
+    assert refused.json()["detail"].startswith("expected an answer")
     assert "secret" not in refused.text
     assert refused.headers["x-content-type-options"] == "nosniff"

@@ -12,7 +12,7 @@ import torch
 from tests.attacks.world import World, trained
 
 from sgbt.attacks import attack, method_named
-from sgbt.attacks.ensemble import WHITE_BOX, Ensemble
+from sgbt.attacks.search.ensemble import WHITE_BOX, Ensemble
 from sgbt.models import TextClassifier, worst_case_logits
 from sgbt.threats import SubstitutionIndex
 

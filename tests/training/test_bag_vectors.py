@@ -80,7 +80,7 @@ def train_bag(model: BagOfWords, given: dict[str, object]):
 
 
 def test_without_vectors_a_model_that_wants_them_is_refused() -> None:
-    with pytest.raises(TrainingError, match=r"wanted word vectors .* got none; BagOfWords\(vectors=\.\.\.\)"):
+    with pytest.raises(TrainingError, match=r"expected word vectors .* got none; BagOfWords\(vectors=\.\.\.\)"):
         quick.run(WORST, model=BagOfWords(from_vectors=True))
 
 

@@ -245,10 +245,10 @@ def test_what_was_fitted_is_kept_for_the_same_run_only(
     [
         ({"from_bag": True, "code_channel": True}, "got from_bag and code_channel"),
         ({"bag_channel": True, "code_channel": True}, "got code_channel and bag_channel"),
-        ({"bag_channel": True, "channel_ending": 5}, "wanted code_channel with"),
-        ({"channel_resolutions": (0.3,)}, "wanted code_channel with"),
-        ({"apart": True}, "wanted code_channel or bag_channel with apart"),
-        ({"apart": True, "from_bag": True}, "wanted code_channel or bag_channel with apart"),
+        ({"bag_channel": True, "channel_ending": 5}, "expected code_channel with"),
+        ({"channel_resolutions": (0.3,)}, "expected code_channel with"),
+        ({"apart": True}, "expected code_channel or bag_channel with apart"),
+        ({"apart": True, "from_bag": True}, "expected code_channel or bag_channel with apart"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, object], told: str) -> None:

@@ -116,9 +116,9 @@ def test_a_full_disk_is_one_sentence_and_the_earlier_checkpoint_goes_on(
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("here")
-    with pytest.raises(SgbtError, match="wanted to write"):
+    with pytest.raises(SgbtError, match="expected to write"):
         run(out=tmp_path / "file" / "run")
-    with pytest.raises(SgbtError, match="wanted to write"):
+    with pytest.raises(SgbtError, match="expected to write"):
         run(out=tmp_path / "file")
 
 

@@ -353,7 +353,7 @@ def test_closeness_without_substitutes_is_zero_with_a_gradient() -> None:
     ],
 )
 def test_options_outside_their_range_are_refused(kind: type[Objective], options: dict) -> None:
-    with pytest.raises(TrainingError, match="wanted"):
+    with pytest.raises(TrainingError, match="expected"):
         kind(**options)
 
 

@@ -138,7 +138,7 @@ def test_processes_that_draw_their_own_randomness_still_agree(two: Launched) -> 
 
 def test_an_error_of_the_first_process_is_raised_by_all_of_them(two: Launched) -> None:
     for answer in two.answers[4]:
-        assert "wanted the checkpoint of this configuration" in answer
+        assert "expected the checkpoint of this configuration" in answer
 
 
 def test_a_finished_run_is_not_trained_again(two: Launched, tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_devices_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_error_survives_the_way_to_another_process() -> None:
-    given = TrainingError(wanted="this", got="that", where="here", remedy="do so")
+    given = TrainingError(expected="this", got="that", where="here", remedy="do so")
     found = pickle.loads(pickle.dumps(given))
     assert (type(found), str(found), found.remedy) == (TrainingError, str(given), "do so")
     assert isinstance(found, SgbtError)

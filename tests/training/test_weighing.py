@@ -91,7 +91,7 @@ def test_a_run_that_is_asked_for_again_is_weighed_once(tmp_path: Path) -> None:
 
 
 def test_what_learns_beside_its_channel_is_not_weighed() -> None:
-    with pytest.raises(TrainingError, match="wanted apart with weighed"):
+    with pytest.raises(TrainingError, match="expected apart with weighed"):
         Certified(bag_channel=True, weighed=True)
 
 

@@ -4,22 +4,18 @@ All attacks work in one space, the texts that a substitution table allows, ask t
 of variants of a text at once, and return through one check: what comes out is an adversarial example.
 """
 
-from sgbt.attacks.beam import Beam
-from sgbt.attacks.campaign import attack
-from sgbt.attacks.check import AttackBugError
-from sgbt.attacks.ensemble import BLACK_BOX, WHITE_BOX, Ensemble
-from sgbt.attacks.genetic import GENETIC_PRESETS, Genetic
-from sgbt.attacks.gradient import Gradient
-from sgbt.attacks.greedy import Greedy
-from sgbt.attacks.method import Attack
-from sgbt.attacks.methods import method_named
-from sgbt.attacks.parts_of_speech import PartsOfSpeech
-from sgbt.attacks.pso import PSO, PSO_PRESETS
-from sgbt.attacks.pwws import PWWS
-from sgbt.attacks.result import AttackResult, Swap
-from sgbt.attacks.rows import read_rows
-from sgbt.attacks.summary import AttackSummary, summarise
-from sgbt.attacks.textattack_csv import write_textattack_csv
+from sgbt.attacks.campaign import AttackBugError, attack
+from sgbt.attacks.queries import QueryEngine, query_engine
+from sgbt.attacks.result import AttackResult, AttackSummary, Swap, summarise
+from sgbt.attacks.rows import read_rows, write_textattack_csv
+from sgbt.attacks.search.beam import Beam
+from sgbt.attacks.search.ensemble import BLACK_BOX, WHITE_BOX, Ensemble
+from sgbt.attacks.search.genetic import GENETIC_PRESETS, Genetic
+from sgbt.attacks.search.gradient import Gradient
+from sgbt.attacks.search.greedy import Greedy
+from sgbt.attacks.search.method import Attack, Limited, method_named
+from sgbt.attacks.search.pso import PSO, PSO_PRESETS
+from sgbt.attacks.search.pwws import PWWS, PartsOfSpeech
 from sgbt.attacks.victim import CallableVictim
 from sgbt.core.shares import Share
 
@@ -40,11 +36,14 @@ __all__ = [
     "Genetic",
     "Gradient",
     "Greedy",
+    "Limited",
     "PartsOfSpeech",
+    "QueryEngine",
     "Share",
     "Swap",
     "attack",
     "method_named",
+    "query_engine",
     "read_rows",
     "summarise",
     "write_textattack_csv",

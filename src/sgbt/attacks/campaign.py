@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sgbt.attacks.check import checked
-from sgbt.attacks.engine import Classify, TextEngine
-from sgbt.attacks.lockstep import Attacking, Search, in_step
-from sgbt.attacks.method import Attack
-from sgbt.attacks.methods import full_name, method_named, options_of
+from sgbt.attacks.lockstep import Attacking, Search, Shown, in_step
+from sgbt.attacks.queries.engine import Classify, TextEngine
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult, Swap
-from sgbt.attacks.rows import ATTACKS, AttackRow, Settings
-from sgbt.attacks.scorer import OutOfQueries, Scorer
+from sgbt.attacks.rows import ATTACKS, AttackRow, AttackSettings
+from sgbt.attacks.search.method import Attack, full_name, method_named, options_of
+from sgbt.attacks.search.scorer import OutOfQueries, Scorer
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import Victim, victim_of
 from sgbt.attacks.workers import in_processes
@@ -26,7 +24,7 @@ from sgbt.core.errors import AttackError
 from sgbt.core.rows import RowFile
 from sgbt.core.seeds import check_seed
 from sgbt.data import Split
-from sgbt.data.tokenizer import Tokens
+from sgbt.data.tokenizer import Tokenizer, Tokens
 from sgbt.models import TextClassifier
 from sgbt.threats import SubstitutionIndex, SubstitutionTable
 
@@ -37,6 +35,10 @@ BLOCK = 32
 """Texts whose own labels are asked for at once."""
 REJECTED = 20
 """How many texts that a search takes for broken and its victim does not end the attack."""
+
+
+class AttackBugError(AssertionError):
+    """An attack returned what is not an adversarial example: a bug in sgbt, never a condition of the input."""
 
 
 def attack(
@@ -74,9 +76,9 @@ def attack(
     if isinstance(texts, Split) and labels is None:
         labels = texts.labels.tolist()
     if labels is not None and len(labels) != len(words):
-        raise AttackError(wanted="one label for each text", got=f"{len(words)} texts and {len(labels)} labels")
+        raise AttackError(expected="one label for each text", got=f"{len(words)} texts and {len(labels)} labels")
     if together < 1:
-        raise AttackError(wanted="one text or more at once", got=str(together), where="together")
+        raise AttackError(expected="one text or more at once", got=str(together), where="together")
     if isinstance(method, str):
         name, chosen = full_name(method), method_named(method, **options)
     else:
@@ -87,7 +89,7 @@ def attack(
     used.require_read_by(victim.tokenizer)
     names = ("" if out is None else victim.fingerprint), used.hash
     check_seed(seed, AttackError)
-    settings = Settings(*names, name, repr(chosen), seed, max_queries)
+    settings = AttackSettings(*names, name, repr(chosen), seed, max_queries)
     campaign = Campaign(victim, words, labels, used, chosen, name, seed, max_queries, together)
     results: dict[int, AttackResult] = {}
     shared: dict[str, Any] = {
@@ -152,7 +154,7 @@ class Campaign:
                 yield self._search(index, before, each)
 
     def _search(self, index: int, before: int, seconds: float) -> Search:
-        """The attack on one text, ready to ask its first question; `before` is the label that the victim gives it."""
+        """The attack on one text, ready to ask its first query; `before` is the label that the victim gives it."""
         began = time.perf_counter()
         tokens = self.victim.tokenizer.tokenize(self.texts[index])
         label = before if self.labels is None else int(self.labels[index])
@@ -196,3 +198,30 @@ def generator_for(text: str, seed: int) -> np.random.Generator:
     """The random numbers of one text: they depend on the seed and its letters, and on nothing else."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return np.random.default_rng([seed, *np.frombuffer(digest[:16], np.uint32).tolist()])
+
+
+def checked(
+    tokenizer: Tokenizer, tokens: Tokens, swaps: tuple[Swap, ...], label: int, table: SubstitutionTable, name: str
+) -> Generator[Shown, int, tuple[str, int] | None]:
+    """The adversarial text and its new label, after all that makes it one was seen to hold.
+
+    The text is written back, tokenised afresh, compared word by word with the allowed set, and shown to the victim
+    itself, not to the engine that found it; texts of several attacks are shown together. None if no text can be written
+    of the swaps, or if the victim keeps its label: an engine may round otherwise than the victim decides.
+    """
+    text = tokens.written({swap.position: swap.new for swap in swaps})
+    if text is None:
+        return None
+    words = tokenizer.words(text)
+    if len(words) != len(tokens):
+        raise AttackBugError(f"{name}: {len(tokens)} words became {len(words)}")
+    changed = {place for place, word in enumerate(words) if word != tokens.words[place]}
+    for place in changed:
+        if words[place] not in table.substitutes(tokens.words[place]):
+            raise AttackBugError(f"{name}: {tokens.words[place]!r} -> {words[place]!r} is not allowed")
+    if changed != {swap.position for swap in swaps}:
+        raise AttackBugError(f"{name}: the swaps told are not the words that changed")
+    if not changed:
+        raise AttackBugError(f"{name}: no word changed")
+    after = yield Shown(text)
+    return None if after == label else (text, after)

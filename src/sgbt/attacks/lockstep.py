@@ -1,7 +1,7 @@
-"""Several texts attacked side by side: their questions are answered together.
+"""Several texts attacked side by side: their queries are answered together.
 
 One search asks about a few dozen texts at a time, too few to fill a processor. So some searches run at once; each waits
-with its question until all have one, and what the questions share is computed once. Answers do not depend on the
+with its query until all have one, and what the queries share is computed once. Answers do not depend on the
 company, so neither do results.
 """
 
@@ -12,15 +12,22 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sgbt.attacks.check import Shown
-from sgbt.attacks.engine import Question, TextEngine
+from sgbt.attacks.queries.engine import Query, TextEngine
 from sgbt.attacks.result import AttackResult
-from sgbt.attacks.scorer import Asking
+from sgbt.attacks.search.scorer import Asking
 from sgbt.attacks.victim import Victim
 
 R = TypeVar("R")
 
-Attacking = Generator[Question | Shown, Any, AttackResult]
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text to be shown to the victim itself; the answer is the label that it gives."""
+
+    text: str
+
+
+Attacking = Generator[Query | Shown, Any, AttackResult]
 """The attack on one text: it asks its engine, shows what it found to the victim, and comes to a result."""
 
 
@@ -33,14 +40,14 @@ class Search:
     asking: Attacking
     engine: TextEngine | None
     seconds: float = 0.0
-    question: Question | Shown | None = None
+    query: Query | Shown | None = None
     result: AttackResult | None = None
 
     def go_on(self, answer: Any) -> None:
-        """Hand over an answer, None at the start; then there is a question or a result."""
+        """Hand over an answer, None at the start; then there is a query or a result."""
         began = time.perf_counter()
         try:
-            self.question = self.asking.send(answer)
+            self.query = self.asking.send(answer)
         except StopIteration as ended:
             self.result = ended.value
         self.seconds += time.perf_counter() - began
@@ -67,20 +74,20 @@ def in_step(victim: Victim, searches: Iterator[Search], *, together: int) -> Ite
         for search, answer in zip(running, answers, strict=True):
             search.go_on(answer)
         yield from (search for search in running if search.result is not None)
-        found += [search for search in running if search.result is None and isinstance(search.question, Shown)]
-        running = [search for search in running if search.result is None and isinstance(search.question, Question)]
+        found += [search for search in running if search.result is None and isinstance(search.query, Shown)]
+        running = [search for search in running if search.result is None and isinstance(search.query, Query)]
 
 
 def _answered(victim: Victim, searches: Sequence[Search]) -> list[Any]:
-    """Answers to questions; the time is shared out by the number of texts asked about."""
+    """Answers to queries; the time is shared out by the number of texts asked about."""
     if not searches:
         return []
     began = time.perf_counter()
-    questions = [search.question for search in searches if isinstance(search.question, Question)]
-    found = victim.answers([search.engine for search in searches], questions)
-    each = (time.perf_counter() - began) / max(sum(map(len, questions)), 1)
-    for search, question in zip(searches, questions, strict=True):
-        search.seconds += each * len(question)
+    queries = [search.query for search in searches if isinstance(search.query, Query)]
+    found = victim.answers([search.engine for search in searches], queries)
+    each = (time.perf_counter() - began) / max(sum(map(len, queries)), 1)
+    for search, query in zip(searches, queries, strict=True):
+        search.seconds += each * len(query)
     return list(found)
 
 
@@ -89,7 +96,7 @@ def _labelled(victim: Victim, searches: Sequence[Search]) -> list[Any]:
     if not searches:
         return []
     began = time.perf_counter()
-    texts = [search.question.text for search in searches if isinstance(search.question, Shown)]
+    texts = [search.query.text for search in searches if isinstance(search.query, Shown)]
     labels = victim.probabilities(texts).argmax(axis=1).tolist()
     each = (time.perf_counter() - began) / len(searches)
     for search in searches:
@@ -100,10 +107,10 @@ def _labelled(victim: Victim, searches: Sequence[Search]) -> list[Any]:
 def searched_alone(victim: Victim, engine: TextEngine, asking: Asking[R]) -> R:
     """The result of one search by itself."""
     try:
-        question = next(asking)
+        query = next(asking)
         while True:
-            (answer,) = victim.answers([engine], [question])
-            question = asking.send(answer)
+            (answer,) = victim.answers([engine], [query])
+            query = asking.send(answer)
     except StopIteration as ended:
         result: R = ended.value
         return result

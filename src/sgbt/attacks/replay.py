@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sgbt.attacks.campaign import attack
-from sgbt.attacks.methods import method_named
 from sgbt.attacks.result import FAILED, AttackResult
+from sgbt.attacks.search.method import method_named
 from sgbt.core.errors import AttackError, ForgedRowError
 from sgbt.models import TextClassifier
 from sgbt.threats import SubstitutionTable
@@ -62,7 +62,7 @@ def replay(
     for row, again in zip(chosen, made, strict=True):
         if again.status != FAILED:
             raise ForgedRowError(
-                wanted=f"a row of {row.title} for text {row.index} that says what is so",
+                expected=f"a row of {row.title} for text {row.index} that says what is so",
                 got=f"status {row.status}, where the same attack breaks the text",
                 where=where,
                 remedy="attack this model again",

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sgbt.attacks.result import AttackResult, Swap
+from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult, Swap
 from sgbt.core import rows
 from sgbt.core.errors import AttackError
 from sgbt.core.fields import refuse_odd_fields
+from sgbt.core.files import atomic_write
 
 SETTINGS = "options or limit of queries, by their hash,"
 
 
 @dataclass(frozen=True)
-class Settings:
+class AttackSettings:
     """What rows of one call of `attack` have in common; `model_hash` is the fingerprint of the victim."""
 
     model_hash: str
@@ -59,7 +63,7 @@ def _read(fields: dict[str, Any]) -> AttackRow:
     for swap in fields["swaps"]:
         refuse_odd_fields(Swap, swap, kind=AttackError, where="")
     if not isinstance(fields["settings"], str):
-        raise AttackError(wanted="a text as settings", got=repr(fields["settings"])[:80])
+        raise AttackError(expected="a text as settings", got=repr(fields["settings"])[:80])
     return AttackRow(fields["settings"], AttackResult.from_row(fields))
 
 
@@ -75,3 +79,57 @@ ATTACKS = rows.RowKind(
     earlier=lambda row: "" if row.result.model_hash else "no name of its model, as earlier versions wrote them",
     surrogates=True,
 )
+
+
+COLUMNS = (
+    "original_text",
+    "perturbed_text",
+    "original_score",
+    "perturbed_score",
+    "original_output",
+    "perturbed_output",
+    "ground_truth_output",
+    "num_queries",
+    "result_type",
+)
+_TYPES = {SUCCESS: "Successful", FAILED: "Failed", SKIPPED: "Skipped"}
+
+
+def write_textattack_csv(results: Sequence[AttackResult], path: str | Path) -> None:
+    """Write results with the columns of TextAttack's CSV logger; changed words stand in [[double brackets]].
+
+    Scores are left empty: rows keep labels, not probabilities.
+    """
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, COLUMNS)
+    writer.writeheader()
+    for result in results:
+        before = result.after if result.status == SKIPPED else result.label
+        writer.writerow(
+            {
+                "original_text": marked(result, original=True),
+                "perturbed_text": marked(result, original=False),
+                "original_score": "",
+                "perturbed_score": "",
+                "original_output": before,
+                "perturbed_output": result.after,
+                "ground_truth_output": result.label,
+                "num_queries": result.queries,
+                "result_type": _TYPES[result.status],
+            }
+        )
+    with atomic_write(Path(path)) as file:
+        file.write(stream.getvalue().encode("utf-8", "surrogatepass"))
+
+
+def marked(result: AttackResult, *, original: bool) -> str:
+    """The text with the words that an attack changed in [[double brackets]]."""
+    from sgbt.data import Tokenizer
+
+    text = result.original if original else result.perturbed
+    tokens = Tokenizer().tokenize(text)
+    pieces, position = [], 0
+    for place in [swap.position for swap in result.swaps]:
+        pieces += [text[position : tokens.starts[place]], f"[[{text[tokens.starts[place] : tokens.ends[place]]}]]"]
+        position = tokens.ends[place]
+    return "".join([*pieces, text[position:]])

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sgbt.attacks.callable_engine import CallableEngine, checked_answer
-from sgbt.attacks.classifier_engine import ClassifierEngine, searched
-from sgbt.attacks.engine import Classify, FastNetwork, Neighbourhood, Probabilities, Question, TextEngine, fast_network
+from sgbt.attacks.queries import query_engine
+from sgbt.attacks.queries.callable import CallableEngine, checked_answer
+from sgbt.attacks.queries.classifier import ClassifierEngine, searched
+from sgbt.attacks.queries.engine import Classify, Neighbourhood, Probabilities, Query, QueryEngine, TextEngine
 from sgbt.attacks.space import SearchSpace
 from sgbt.core.errors import AttackError
 from sgbt.data import Tokenizer
@@ -45,8 +46,8 @@ class Victim(Protocol):
         """An engine for the variants of one text."""
         ...
 
-    def answers(self, engines: Sequence[Any], questions: Sequence[Question]) -> list[Neighbourhood]:
-        """One answer per question, each from the engine of its text; what they share is computed once."""
+    def answers(self, engines: Sequence[Any], queries: Sequence[Query]) -> list[Neighbourhood]:
+        """One answer per query, each from the engine of its text; what they share is computed once."""
         ...
 
 
@@ -76,20 +77,20 @@ class ClassifierVictim:
         return self.classifier.predict(texts).probabilities
 
     def open(self, tokens: Tokens, space: SearchSpace) -> TextEngine:
-        """The fast engine of its kind of network."""
-        return ClassifierEngine(self.classifier, space, self._network, lambda: self._exact)
+        """The engine of its kind of model."""
+        return ClassifierEngine(self.classifier, space, self._engine, lambda: self._exact)
 
-    def answers(self, engines: Sequence[ClassifierEngine], questions: Sequence[Question]) -> list[Neighbourhood]:
-        """All questions side by side."""
-        return ClassifierEngine.together(engines, questions)
-
-    @cached_property
-    def _network(self) -> FastNetwork:
-        return fast_network(searched(self.classifier))
+    def answers(self, engines: Sequence[ClassifierEngine], queries: Sequence[Query]) -> list[Neighbourhood]:
+        """All queries side by side."""
+        return ClassifierEngine.together(engines, queries)
 
     @cached_property
-    def _exact(self) -> FastNetwork:
-        return fast_network(self.classifier.deciding)
+    def _engine(self) -> QueryEngine:
+        return query_engine(searched(self.classifier))
+
+    @cached_property
+    def _exact(self) -> QueryEngine:
+        return query_engine(self.classifier.deciding)
 
 
 class CallableVictim:
@@ -128,15 +129,15 @@ class CallableVictim:
         """Batches without repetitions, and a cache."""
         return CallableEngine(self.classify, space, tokens)
 
-    def answers(self, engines: Sequence[CallableEngine], questions: Sequence[Question]) -> list[Neighbourhood]:
-        """All questions in common batches."""
-        return CallableEngine.together(engines, questions)
+    def answers(self, engines: Sequence[CallableEngine], queries: Sequence[Query]) -> list[Neighbourhood]:
+        """All queries in common batches."""
+        return CallableEngine.together(engines, queries)
 
 
 def _fingerprint(given: object) -> str:
     if not isinstance(given, str) or not given:
         raise AttackError(
-            wanted="a fingerprint, a text that tells this callable from others",
+            expected="a fingerprint, a text that tells this callable from others",
             got="none" if given is None else repr(given)[:60],
             where="the callable to attack",
             remedy='say which model it is, with its version, as in fingerprint="reviews 3", to keep rows of it',
@@ -149,7 +150,7 @@ def victim_of(model: TextClassifier | Classify | Victim, *, fingerprint: str | N
     known = isinstance(model, ClassifierVictim | CallableVictim | TextClassifier)
     if known and fingerprint is not None:
         raise AttackError(
-            wanted="a fingerprint for a bare callable alone",
+            expected="a fingerprint for a bare callable alone",
             got=f"one for a {type(model).__name__}, which has its own",
             remedy="leave it out",
         )
@@ -160,7 +161,7 @@ def victim_of(model: TextClassifier | Classify | Victim, *, fingerprint: str | N
     if callable(model):
         return CallableVictim(model, fingerprint=fingerprint)
     raise AttackError(
-        wanted="a TextClassifier, or a callable from texts to label probabilities",
+        expected="a TextClassifier, or a callable from texts to label probabilities",
         got=type(model).__name__,
         where="the model to attack",
         remedy="see sgbt.load_classifier",

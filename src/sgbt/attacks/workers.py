@@ -28,7 +28,7 @@ START = "fork" if sys.platform == "linux" else "spawn"
 def in_processes(work: Callable[[Sequence[int]], Iterator[T]], numbers: Sequence[int], *, workers: int) -> Iterator[T]:
     """What `work` gives for all numbers, in the order in which it comes; one worker is this process itself."""
     if workers < 1:
-        raise AttackError(wanted="one worker or more", got=str(workers), where="workers")
+        raise AttackError(expected="one worker or more", got=str(workers), where="workers")
     if min(workers, len(numbers)) < 2:
         yield from work(numbers)
         return
@@ -62,7 +62,7 @@ def in_processes(work: Callable[[Sequence[int]], Iterator[T]], numbers: Sequence
     for ended in processes:
         if ended.exitcode not in (0, -15):
             raise AttackError(
-                wanted="a worker that lives until its work is done",
+                expected="a worker that lives until its work is done",
                 got=f"one that ended with code {ended.exitcode}",
                 remedy="use fewer workers; the memory may not suffice",
             )
@@ -73,7 +73,7 @@ def _start(process: BaseProcess) -> None:
         process.start()
     except (pickle.PicklingError, AttributeError, TypeError) as problem:  # which of them depends on what it is
         raise AttackError(
-            wanted="a model that can be sent to another process",
+            expected="a model that can be sent to another process",
             got=f"one that cannot ({problem})",
             where="workers",
             remedy="use one worker, or a model made by a function or class of a module",
@@ -86,13 +86,13 @@ class _Failure:
     def __init__(self, problem: BaseException) -> None:
         self.sentence = None
         if isinstance(problem, SgbtError):
-            self.sentence = problem.wanted, problem.got, problem.where, problem.remedy
+            self.sentence = problem.expected, problem.got, problem.where, problem.remedy
         self.trace = "".join(traceback.format_exception(problem))
 
     def again(self) -> None:
         if self.sentence is not None:
-            wanted, got, where, remedy = self.sentence
-            raise AttackError(wanted=wanted, got=got, where=where, remedy=remedy)
+            expected, got, where, remedy = self.sentence
+            raise AttackError(expected=expected, got=got, where=where, remedy=remedy)
         raise RuntimeError(f"a worker failed:\n{self.trace}")
 
 

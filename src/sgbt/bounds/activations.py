@@ -70,7 +70,7 @@ class Activation:
     def _derivative(self, order: int) -> Derivative:
         if not 0 <= order < len(self.derivatives):
             raise BoundError(
-                wanted=f"an order between 0 and {len(self.derivatives) - 1}", got=str(order), where=self.name
+                expected=f"an order between 0 and {len(self.derivatives) - 1}", got=str(order), where=self.name
             )
         return self.derivatives[order]
 
@@ -80,7 +80,7 @@ class Activation:
         if isinstance(name, Activation):
             return name
         if name not in ACTIVATIONS:
-            raise BoundError(wanted=f"one of {', '.join(ACTIVATIONS)}", got=repr(name), where="activation")
+            raise BoundError(expected=f"one of {', '.join(ACTIVATIONS)}", got=repr(name), where="activation")
         return ACTIVATIONS[name]
 
 

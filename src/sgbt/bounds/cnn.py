@@ -85,7 +85,7 @@ class ConvBounds:
                 activation,
                 ranges,
             )
-        raise BoundError(wanted="pooling 'max' or 'average'", got=repr(pooling), where="ConvBounds.of")
+        raise BoundError(expected="pooling 'max' or 'average'", got=repr(pooling), where="ConvBounds.of")
 
     def enclose(self, text: Tensor, displacement: Interval) -> Interval:
         """Enclose the pooled features of text + d for every d in the box, by a second-order expansion of each window.
@@ -96,7 +96,7 @@ class ConvBounds:
         """
         curvature, where = self.curvature, "ConvBounds.enclose"
         if not curvature.smooth:
-            raise BoundError(wanted="a twice differentiable activation", got=KINK_OBSTACLE, where=where)
+            raise BoundError(expected="a twice differentiable activation", got=KINK_OBSTACLE, where=where)
         curvature.require_proven(where=where)
         for tensor in (text, displacement.lower):
             require_displacement(tensor, curvature.shape[1], where=where)
@@ -118,7 +118,7 @@ class ConvBounds:
         rounding = 4 * torch.finfo(domain.lower.dtype).eps * float(domain.magnitude.amax())
         if not domain.contains(texts, slack=rounding):
             raise BoundError(
-                wanted="a text that stays in the domain of the bound under every displacement",
+                expected="a text that stays in the domain of the bound under every displacement",
                 got="one that leaves it",
                 where="ConvBounds.enclose",
                 remedy="build the bound with a larger box of inputs",

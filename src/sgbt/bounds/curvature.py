@@ -99,7 +99,7 @@ class CurvatureBound(ABC):
         self.require_proven(where=where)
         if self.taylor_obstacle is not None:
             raise BoundError(
-                wanted="the curvature of a map that is twice differentiable on the whole domain",
+                expected="the curvature of a map that is twice differentiable on the whole domain",
                 got=self.taylor_obstacle,
                 where=where,
                 remedy="bound each window and take the maximum (ConvBounds.enclose), use average pooling and a smooth "

@@ -18,7 +18,7 @@ def require_affordable(shape: Sequence[int], like: Tensor, *, where: str) -> Non
     size = math.prod(shape) * like.element_size()
     if size > DENSE_LIMIT_BYTES:
         raise BoundError(
-            wanted=f"a dense tensor of at most {human_size(DENSE_LIMIT_BYTES)}",
+            expected=f"a dense tensor of at most {human_size(DENSE_LIMIT_BYTES)}",
             got=f"shape {tuple(shape)}, which would take {human_size(size)}",
             where=where,
             remedy="use total(), apply() and entry(), which never build it",
@@ -28,7 +28,7 @@ def require_affordable(shape: Sequence[int], like: Tensor, *, where: str) -> Non
 def require_index(index: int, size: int, *, where: str) -> int:
     """An index that exists."""
     if not 0 <= index < size:
-        raise BoundError(wanted=f"an index from 0 to {size - 1}", got=str(index), where=where)
+        raise BoundError(expected=f"an index from 0 to {size - 1}", got=str(index), where=where)
     return index
 
 
@@ -36,7 +36,7 @@ def require_displacement(displacement: Tensor, inputs: int, *, where: str) -> No
     """A displacement of the operator's inputs, with any dimensions of batch in front."""
     if displacement.ndim == 0 or displacement.shape[-1] != inputs or bool(torch.isnan(displacement).any()):
         raise BoundError(
-            wanted=f"a displacement of shape (..., {inputs}) without NaN",
+            expected=f"a displacement of shape (..., {inputs}) without NaN",
             got=f"shape {tuple(displacement.shape)}" + (" with NaN" if displacement.isnan().any() else ""),
             where=where,
         )

@@ -49,9 +49,9 @@ def settle(domain: Domain, shape: tuple[int, ...], *, like: Tensor, where: str) 
     """The box of a domain, expanded to a shape, in the precision and on the device of the layer's weights."""
     box = domain if isinstance(domain, Interval) else domain.seen
     if box.lower.ndim > len(shape) or any(b not in (1, s) for b, s in zip(box.shape[::-1], shape[::-1], strict=False)):
-        raise BoundError(wanted=f"a box of shape {shape}", got=f"one of shape {tuple(box.shape)}", where=where)
+        raise BoundError(expected=f"a box of shape {shape}", got=f"one of shape {tuple(box.shape)}", where=where)
     if not bool(torch.isfinite(box.lower).all() and torch.isfinite(box.upper).all()):
-        raise BoundError(wanted="a bounded box", got="an infinite end", where=where)
+        raise BoundError(expected="a bounded box", got="an infinite end", where=where)
     return box.to(like).expand(*shape)
 
 
@@ -68,7 +68,7 @@ def substitution_box(vectors: Tensor, ids: Tensor, allowed: Tensor) -> Interval:
     """
     if ids.shape != allowed.shape or not bool(allowed.any(-1).all()):
         raise BoundError(
-            wanted="ids and allowed of one shape, with at least one allowed word at every position",
+            expected="ids and allowed of one shape, with at least one allowed word at every position",
             got=f"shapes {tuple(ids.shape)} and {tuple(allowed.shape)}",
             where="substitution_box",
         )
@@ -106,7 +106,7 @@ def reachable_cell_state(gates: Interval, *, steps: int | None = None) -> Interv
     lower, upper = added.lower.clamp(max=0) * horizon, added.upper.clamp(min=0) * horizon
     if not bool(torch.isfinite(lower).all() and torch.isfinite(upper).all()):
         raise BoundError(
-            wanted="a forget gate below one",
+            expected="a forget gate below one",
             got="one that rounds to one over this domain",
             where="reachable_cell_state",
             remedy="give steps, the length of the longest text, or a smaller box of inputs",
@@ -116,5 +116,5 @@ def reachable_cell_state(gates: Interval, *, steps: int | None = None) -> Interv
 
 def _checked(steps: int) -> float:
     if steps < 0:
-        raise BoundError(wanted="a number of steps that is not negative", got=str(steps), where="cell state")
+        raise BoundError(expected="a number of steps that is not negative", got=str(steps), where="cell state")
     return float(steps)

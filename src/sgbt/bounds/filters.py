@@ -33,12 +33,12 @@ def padding_of(conv: nn.Conv1d) -> int:
     asked = {"stride": conv.stride[0], "dilation": conv.dilation[0], "groups": conv.groups}
     for name, value in asked.items():
         if value != 1:
-            raise BoundError(wanted=f"a convolution with {name}=1", got=f"{name}={value}", where="ConvBounds.of")
+            raise BoundError(expected=f"a convolution with {name}=1", got=f"{name}={value}", where="ConvBounds.of")
     if conv.padding == "valid":
         return 0
     if conv.padding == "same" and conv.kernel_size[0] % 2 == 0:
-        raise BoundError(wanted="equal padding on either side", got="padding='same' with an even kernel")
+        raise BoundError(expected="equal padding on either side", got="padding='same' with an even kernel")
     padding = conv.kernel_size[0] // 2 if conv.padding == "same" else int(conv.padding[0])
     if padding and conv.padding_mode != "zeros":
-        raise BoundError(wanted="padding by zeros", got=f"padding_mode={conv.padding_mode!r}", where="ConvBounds.of")
+        raise BoundError(expected="padding by zeros", got=f"padding_mode={conv.padding_mode!r}", where="ConvBounds.of")
     return padding

@@ -32,7 +32,7 @@ class LSTMGates:
         """The gates of a cell, or of one direction of one layer of an LSTM. Biases, where absent, are zero."""
         suffix = "" if isinstance(cell, nn.LSTMCell) else _suffix(cell, direction, layer)
         if isinstance(cell, nn.LSTMCell) and (direction != "forward" or layer != 0):
-            raise BoundError(wanted="direction 'forward' and layer 0 of an LSTMCell", got=f"{direction!r}, {layer}")
+            raise BoundError(expected="direction 'forward' and layer 0 of an LSTMCell", got=f"{direction!r}, {layer}")
         theta: Tensor = getattr(cell, "weight_ih" + suffix)
         hidden: Tensor = getattr(cell, "weight_hh" + suffix)
         size = hidden.shape[1]
@@ -101,11 +101,11 @@ def _suffix(lstm: nn.LSTM, direction: Direction, layer: int) -> str:
     """How nn.LSTM names the parameters of one direction of one layer."""
     if lstm.proj_size:
         raise BoundError(
-            wanted="an LSTM without projection", got=f"proj_size={lstm.proj_size}", remedy="use proj_size=0"
+            expected="an LSTM without projection", got=f"proj_size={lstm.proj_size}", remedy="use proj_size=0"
         )
     if direction not in ("forward", "backward") or (direction == "backward" and not lstm.bidirectional):
         offered = "'forward' or 'backward'" if lstm.bidirectional else "'forward'"
-        raise BoundError(wanted=f"direction {offered} for this LSTM", got=repr(direction))
+        raise BoundError(expected=f"direction {offered} for this LSTM", got=repr(direction))
     if not 0 <= layer < lstm.num_layers:
-        raise BoundError(wanted=f"a layer from 0 to {lstm.num_layers - 1}", got=str(layer))
+        raise BoundError(expected=f"a layer from 0 to {lstm.num_layers - 1}", got=str(layer))
     return f"_l{layer}" + ("_reverse" if direction == "backward" else "")

@@ -84,7 +84,7 @@ class GrowthBound(ABC):
 def unproven(where: str) -> BoundError:
     """The error that a bound over an observed range raises when asked to certify."""
     return BoundError(
-        wanted="a bound over a proven domain (Interval)",
+        expected="a bound over a proven domain (Interval)",
         got="one over an ObservedRange, which new text may leave",
         where=where,
         remedy="rebuild it from a box of sgbt.bounds.domains; an observed range may only regularise, by total()",
@@ -131,7 +131,9 @@ class StackedGrowth(GrowthBound):
 def require_same_inputs(inputs: Sequence[int], *, where: str) -> None:
     """Maps that are concatenated read one and the same input."""
     if len(set(inputs)) != 1:
-        raise BoundError(wanted="one or more bounds on the same inputs", got=f"input sizes {list(inputs)}", where=where)
+        raise BoundError(
+            expected="one or more bounds on the same inputs", got=f"input sizes {list(inputs)}", where=where
+        )
 
 
 def locate(sizes: Sequence[int], index: int) -> tuple[int, int]:

@@ -28,13 +28,13 @@ class Interval:
         lower, upper = self.lower, self.upper
         if lower.shape != upper.shape or lower.dtype != upper.dtype or not lower.is_floating_point():
             raise BoundError(
-                wanted="two real tensors of one shape and one precision",
+                expected="two real tensors of one shape and one precision",
                 got=f"lower {_describe(lower)} and upper {_describe(upper)}",
                 where="Interval",
             )
         if not bool((lower <= upper).all()):  # false for an empty box and for every NaN
             raise BoundError(
-                wanted="lower <= upper in every coordinate, and no NaN",
+                expected="lower <= upper in every coordinate, and no NaN",
                 got=_first_fault(lower, upper),
                 where="Interval",
                 remedy="build boxes with Interval.hull, Interval.point or Interval.symmetric, and check the weights",
@@ -56,7 +56,7 @@ class Interval:
     def hull(points: Tensor, *, dim: int = 0) -> Interval:
         """The smallest box around the points listed along `dim`."""
         if points.shape[dim] == 0:
-            raise BoundError(wanted="at least one point to enclose", got="none", where="Interval.hull")
+            raise BoundError(expected="at least one point to enclose", got="none", where="Interval.hull")
         return Interval(*extremes(points, dim=dim))
 
     @staticmethod
@@ -99,7 +99,7 @@ class Interval:
         try:
             return Interval(self.lower.expand(*shape), self.upper.expand(*shape))
         except RuntimeError as error:
-            raise BoundError(wanted=f"a box of shape {shape}", got=f"one of shape {tuple(self.shape)}") from error
+            raise BoundError(expected=f"a box of shape {shape}", got=f"one of shape {tuple(self.shape)}") from error
 
     def to(self, like: Tensor) -> Interval:
         """The box in the precision and on the device of another tensor. Narrowing rounds the ends to nearest."""

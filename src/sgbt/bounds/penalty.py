@@ -52,7 +52,7 @@ class GrowthPenalty:
     ) -> None:
         for name, weight in (("beta", beta), ("gamma", gamma)):
             if not 0 <= weight < math.inf:
-                raise BoundError(wanted=f"{name} of at least 0", got=str(weight), where="GrowthPenalty")
+                raise BoundError(expected=f"{name} of at least 0", got=str(weight), where="GrowthPenalty")
         self.module, self.inputs = module, inputs
         self.beta, self.gamma = beta, gamma
         self.length, self.activation, self.pooling = length, Activation.named(activation), pooling
@@ -77,7 +77,7 @@ class GrowthPenalty:
         found = [bounds for _, bounds in self.layers()]
         if not found:
             raise BoundError(
-                wanted="a module with an nn.LSTM, nn.LSTMCell or nn.Conv1d in it",
+                expected="a module with an nn.LSTM, nn.LSTMCell or nn.Conv1d in it",
                 got=type(self.module).__name__,
                 where="GrowthPenalty",
             )
@@ -115,7 +115,7 @@ class GrowthPenalty:
             return given
         if given is None or not 0 < given < math.inf:
             raise BoundError(
-                wanted=f"where the vectors lie that the LSTM {name or 'given'} reads",
+                expected=f"where the vectors lie that the LSTM {name or 'given'} reads",
                 got="nothing" if given is None else str(given),
                 where="GrowthPenalty",
                 remedy="pass inputs=, the nn.Embedding, a box, or a number that no coordinate exceeds",

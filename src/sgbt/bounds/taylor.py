@@ -24,7 +24,7 @@ def proposition_one(output: Tensor, growth: GrowthBound, curvature: CurvatureBou
     """
     if growth.shape != curvature.shape[:2]:
         raise BoundError(
-            wanted=f"two bounds of one map, here with (outputs, inputs) = {growth.shape}",
+            expected=f"two bounds of one map, here with (outputs, inputs) = {growth.shape}",
             got=f"a curvature bound with {curvature.shape[:2]}",
             where="proposition_one",
         )
@@ -47,7 +47,7 @@ def local_second_order(gradient: Tensor, curvature: CurvatureBound, delta: Tenso
     require_displacement(box.lower, curvature.shape[1], where="local_second_order")
     if gradient.shape[-2:] != curvature.shape[:2]:
         raise BoundError(
-            wanted=f"a gradient of shape (..., {curvature.shape[0]}, {curvature.shape[1]})",
+            expected=f"a gradient of shape (..., {curvature.shape[0]}, {curvature.shape[1]})",
             got=f"shape {tuple(gradient.shape)}",
             where="local_second_order",
         )

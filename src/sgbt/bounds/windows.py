@@ -30,7 +30,7 @@ class Windows:
         if self.count < 1 or self.length < 1:
             least = max(1, self.kernel - 2 * self.padding)
             raise BoundError(
-                wanted=f"a text of at least {least} words for a kernel of {self.kernel} with padding {self.padding}",
+                expected=f"a text of at least {least} words for a kernel of {self.kernel} with padding {self.padding}",
                 got=f"length {self.length}, which has no window",
                 where="ConvBounds",
                 remedy="pad short texts to the kernel's width, as the convolution itself requires",

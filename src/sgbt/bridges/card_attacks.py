@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from sgbt.attacks import AttackResult
 from sgbt.attacks.replay import Replayed, replay
-from sgbt.attacks.result import FAILED, SKIPPED
-from sgbt.attacks.summary import in_series
+from sgbt.attacks.result import FAILED, SKIPPED, in_series
 from sgbt.bridges.escaping import as_text
 from sgbt.certify import Verified
 from sgbt.certify.comparison import Sample
@@ -80,7 +79,7 @@ def require_first(indices: Sequence[int], what: str, remedy: str, where: str) ->
     if len(have) < most or min(have) < 0:
         missing = next(index for index in range(most) if index not in have)
         raise AttackError(
-            wanted=f"{what} for all of the first {most:,} texts",
+            expected=f"{what} for all of the first {most:,} texts",
             got=f"none for text {missing}",
             where=where,
             remedy=remedy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sgbt.attacks import AttackResult
-from sgbt.attacks.summary import by_class as answers_by_class
+from sgbt.attacks.result import by_class as answers_by_class
 from sgbt.bridges.card_attacks import CardAttack
 from sgbt.bridges.card_labels import Labels
 from sgbt.bridges.escaping import as_text

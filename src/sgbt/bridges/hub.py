@@ -31,7 +31,7 @@ def export(
     run, out = Path(run), Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / CARD).is_file():
         raise ModelError(
-            wanted="a new folder, or one that was exported before",
+            expected="a new folder, or one that was exported before",
             got="something else",
             where=str(out),
             remedy="choose another one",
@@ -62,7 +62,7 @@ def push(folder: str | Path, repository: str, *, private: bool = True) -> str:
     folder = Path(folder)
     if not (folder / CARD).is_file():
         raise ModelError(
-            wanted="a folder with a model card", got="none", where=str(folder), remedy="write one with export"
+            expected="a folder with a model card", got="none", where=str(folder), remedy="write one with export"
         )
     load_classifier(folder)  # what others could not load is not sent
     hub = imported("huggingface_hub", package="huggingface_hub")
@@ -77,7 +77,7 @@ def _no_answer(name: str, problem: Exception) -> ModelError:
     """Whatever the hub's library raises, of which there are many kinds, is one sentence here."""
     reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
     return ModelError(
-        wanted=f"the folder or hub repository {name!r}",
+        expected=f"the folder or hub repository {name!r}",
         got=f"no answer ({reason[:160]})",
         remedy="check the name, the network and the log-in (hf auth login)",
     )

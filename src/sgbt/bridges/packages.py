@@ -17,7 +17,7 @@ def imported(module: str, *, package: str) -> Any:
     except ImportError as problem:
         missing = getattr(problem, "name", None) or str(problem)
         raise ModelError(
-            wanted=f"the package {package}",
+            expected=f"the package {package}",
             got="an environment without it" if missing.split(".")[0] == module.split(".")[0] else f"no {missing}",
             remedy=f"pip install {package}",
         ) from problem

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sgbt.attacks.result import FAILED, SKIPPED, AttackResult
-from sgbt.attacks.summary import in_series
+from sgbt.attacks.result import FAILED, SKIPPED, AttackResult, in_series
 from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.consistency import check_consistent
 from sgbt.certify.prepared import Prepared
@@ -74,7 +73,7 @@ def check_attacks(
         series = in_series(attacks)
     except (CertificateError, AttackError) as problem:
         kind = ForgedRowError if isinstance(problem, CertificateError) else CertificateError
-        raise kind(wanted=problem.wanted, got=problem.got, where=problem.where, remedy=problem.remedy) from problem
+        raise kind(expected=problem.expected, got=problem.got, where=problem.where, remedy=problem.remedy) from problem
     shares, apart = [], []
     for rows in series:
         both = [row for row in rows if row.index in proofs]
@@ -116,7 +115,7 @@ def _shares(title: str, rows: Sequence[AttackResult], proofs: Mapping[int, Certi
     certified = sum(proofs[row.index].stays for row in rows)
     if not certified <= robust <= clean:
         raise ForgedRowError(
-            wanted="certified <= robust <= clean on the same texts",
+            expected="certified <= robust <= clean on the same texts",
             got=f"{certified}, {robust} and {clean} of {len(rows)} against {title}",
             remedy="check both files of rows",
         )

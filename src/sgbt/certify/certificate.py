@@ -75,7 +75,7 @@ class Certificate:
         told = f"{self.replaceable} replaceable words, margin {self.margin}, slack {self.slack}"
         if self.verdict != verdict_of(right=right, free=free, proven=self.margin > self.slack):
             raise CertificateError(
-                wanted="a verdict that follows from label, prediction, replaceable words, margin and slack",
+                expected="a verdict that follows from label, prediction, replaceable words, margin and slack",
                 got=f"{self.verdict} with {told}",
                 where=f"text {self.index}",
             )
@@ -122,7 +122,7 @@ class Certificate:
             old = not free and row["verdict"] == before
             return Certificate(**{**row, "verdict": Verdict.VACUOUS} if old else row)
         except (KeyError, TypeError, ValueError) as problem:
-            raise CertificateError(wanted="a row that sgbt wrote", got=f"one with a fault: {problem}") from problem
+            raise CertificateError(expected="a row that sgbt wrote", got=f"one with a fault: {problem}") from problem
 
 
 _PLAIN = tuple(name for name in Certificate.__dataclass_fields__ if name not in ("verdict", "tiers", "milliseconds"))

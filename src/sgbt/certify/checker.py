@@ -35,10 +35,10 @@ TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16
 Found = namedtuple("Found", "fault skipped margin")  # what is not so, or ""; what was not checked, or ""; margin anew
 
 
-def require(so: Any, wanted: str) -> None:
+def require(so: Any, expected: str) -> None:
     """Refuse what could be read in two ways, or not at all."""
     if not so:
-        raise ValueError(f"wanted {wanted}")
+        raise ValueError(f"expected {expected}")
 
 
 def read_tensors(path: Path) -> tuple[Weights, str]:

@@ -52,5 +52,5 @@ def _check_numbers(row: Certificate) -> None:
         raise _refusal(row, f"a radius from 0 to {budget}, the words that may be replaced", str(row.radius))
 
 
-def _refusal(row: Certificate, wanted: str, got: str, *, remedy: str = "") -> CertificateError:
-    return CertificateError(wanted=wanted, got=got, where=f"text {row.index}", remedy=remedy)
+def _refusal(row: Certificate, expected: str, got: str, *, remedy: str = "") -> CertificateError:
+    return CertificateError(expected=expected, got=got, where=f"text {row.index}", remedy=remedy)

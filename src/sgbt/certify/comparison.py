@@ -100,7 +100,7 @@ def sampled(rows: Sequence[Certificate], sample: Sample, seed: int) -> list[Cert
         return sorted(rows, key=lambda row: row.index)
     if sample <= 0 or (isinstance(sample, float) and not sample < 1):
         raise CertificateError(
-            wanted="a number of rows of at least 1, or a share below 1", got=str(sample), where="sample"
+            expected="a number of rows of at least 1, or a share below 1", got=str(sample), where="sample"
         )
     count = math.ceil(sample * len(rows)) if isinstance(sample, float) else min(sample, len(rows))
     return sorted(random.Random(seed).sample(list(rows), count), key=lambda row: row.index)
@@ -109,7 +109,7 @@ def sampled(rows: Sequence[Certificate], sample: Sample, seed: int) -> list[Cert
 def forged(index: int, fault: str, where: str) -> ForgedRowError:
     """The error that names a row and what it says wrongly."""
     return ForgedRowError(
-        wanted=f"a row for text {index} that says what is so",
+        expected=f"a row for text {index} that says what is so",
         got=fault,
         where=where,
         remedy="these rows prove nothing: certify again",

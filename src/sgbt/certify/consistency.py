@@ -31,7 +31,7 @@ def check_consistent(certificates: Iterable[Certificate], attack_results: Iterab
         index = getattr(result, "index", None)
         if index is None and place >= len(proofs):
             raise CertificateError(
-                wanted="a certificate for each attack result", got=f"only {len(proofs)}", where="check_consistent"
+                expected="a certificate for each attack result", got=f"only {len(proofs)}", where="check_consistent"
             )
         proof = proofs[place] if index is None else by_index.get(int(index))
         if proof is None:
@@ -44,7 +44,7 @@ def check_consistent(certificates: Iterable[Certificate], attack_results: Iterab
         compared += proof.certified
         if _broken(result) and not _beyond(proof, result):
             raise CertificateError(
-                wanted=f"text {proof.index} unbroken, as {_why(proof)}",
+                expected=f"text {proof.index} unbroken, as {_why(proof)}",
                 got=f"one that did: {_shown(result)}",
                 where="check_consistent",
                 remedy="check that both used one model and one substitution table; otherwise this is a bug in sgbt",
@@ -63,7 +63,7 @@ def _check_model(proof: Certificate, result: Any) -> None:
     named = proof.model_hash, str(getattr(result, "model_hash", ""))
     if named[0] != named[1] and not any(map(covers_weights_alone, named)):
         raise CertificateError(
-            wanted=f"attacks on the model that was certified, {named[0][:12]}",
+            expected=f"attacks on the model that was certified, {named[0][:12]}",
             got=f"one on {named[1][:12]} for text {proof.index}",
             where="check_consistent",
             remedy="certify and attack one model",

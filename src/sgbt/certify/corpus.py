@@ -47,7 +47,7 @@ class Corpus:
     ) -> Corpus:
         """Read texts; labels come from the split, from `labels`, or are predictions; `other` indexes the reference."""
         if isinstance(texts, str):
-            raise CertificateError(wanted="a list of texts", got="one text", where="certify", remedy="write [text]")
+            raise CertificateError(expected="a list of texts", got="one text", where="certify", remedy="write [text]")
         given = texts.texts if isinstance(texts, Split) else tuple(texts)
         tokens: TokenisedTexts = tokenise(given, classifier.tokenizer, cache=isinstance(texts, Split))
         uncut = tokens.as_ids_of(index.rows_of(tokens.types))
@@ -56,7 +56,10 @@ class Corpus:
         logits = classifier.logits_of(ids).numpy()
         if not np.isfinite(logits).all():
             raise CertificateError(
-                wanted="finite logits of every text", got="a NaN or an infinity", where="certify", remedy="train again"
+                expected="finite logits of every text",
+                got="a NaN or an infinity",
+                where="certify",
+                remedy="train again",
             )
         if labels is None and isinstance(texts, Split):
             labels = texts.labels.tolist()
@@ -89,6 +92,6 @@ def hash_of_text(text: str) -> str:
 
 def _check_labels(labels: np.ndarray, texts: int, classes: int) -> None:
     if len(labels) != texts:
-        raise CertificateError(wanted="one label for each text", got=f"{texts} texts and {len(labels)} labels")
+        raise CertificateError(expected="one label for each text", got=f"{texts} texts and {len(labels)} labels")
     if texts and not 0 <= labels.min() <= labels.max() < classes:
-        raise CertificateError(wanted=f"labels from 0 to {classes - 1}", got=f"{labels.min()} to {labels.max()}")
+        raise CertificateError(expected=f"labels from 0 to {classes - 1}", got=f"{labels.min()} to {labels.max()}")

@@ -17,7 +17,7 @@ def require_one_question(rows: Iterable[Certificate], where: str) -> None:
             one, other = getattr(first, name), getattr(row, name)
             if one != other:
                 raise CertificateError(
-                    wanted=f"one {name.replace('_', ' ')} for all rows",
+                    expected=f"one {name.replace('_', ' ')} for all rows",
                     got=f"{one} for text {first.index} and {other} for text {row.index}",
                     where=where,
                     remedy="certify into one file for each",
@@ -29,7 +29,7 @@ def require_proofs(rows: Iterable[Certificate], where: str) -> None:
     for row in rows:
         if row.study:
             raise CertificateError(
-                wanted="certificates of texts as they are",
+                expected="certificates of texts as they are",
                 got=f"a study with scale {row.scale:g} for text {row.index}",
                 where=where,
                 remedy="certify with scale 1",

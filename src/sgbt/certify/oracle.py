@@ -47,11 +47,11 @@ def exhaustive(
 ) -> Exact:
     """Evaluate `model`, in its own precision, on every allowed variant of one text of the question."""
     if question.scale != 1.0:
-        raise CertificateError(wanted="substitutes as they are", got=f"scale {question.scale}", where="the oracle")
+        raise CertificateError(expected="substitutes as they are", got=f"scale {question.scale}", where="the oracle")
     total = combinations_of(question, text)
     if total > most:
         raise CertificateError(
-            wanted=f"a text with at most {most:,} variants",
+            expected=f"a text with at most {most:,} variants",
             got=f"{total:,}",
             where="the exhaustive oracle",
             remedy="raise most=, or use a shorter text",

@@ -46,7 +46,7 @@ class Prepared:
         allowed = table if table is not None else classifier.table
         if allowed is None:
             raise CertificateError(
-                wanted="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
+                expected="a substitution table", got="none, and the model has none", where="certify", remedy="pass one"
             )
         allowed.require_read_by(classifier.tokenizer)
         require_finite(classifier.model)
@@ -71,11 +71,11 @@ def prepared_of(given: TextClassifier | Prepared, table: SubstitutionTable | Non
         return Prepared.of(given, table)
     if table is not None and table.hash != given.table.hash:
         raise CertificateError(
-            wanted="the table that was prepared for", got="another", where="certify", remedy="leave the table out"
+            expected="the table that was prepared for", got="another", where="certify", remedy="leave the table out"
         )
     if not given.state.still_of(given.classifier.model):
         raise CertificateError(
-            wanted="the model that was prepared for",
+            expected="the model that was prepared for",
             got="one whose weights or options changed since",
             where="certify",
             remedy="prepare again",

@@ -77,14 +77,14 @@ class Question:
         ids, allowed = substitutions.ids, substitutions.allowed
         if mask.shape != ids.shape[:2] or labels.shape != ids.shape[:1]:
             raise CertificateError(
-                wanted="a mask [texts, words] and a label for each text",
+                expected="a mask [texts, words] and a label for each text",
                 got=f"shapes {tuple(mask.shape)} and {tuple(labels.shape)} beside ids {tuple(ids.shape)}",
                 where="Question",
             )
         if budget is not None and budget < 0:
-            raise CertificateError(wanted="a number of substitutions of at least 0", got=str(budget))
+            raise CertificateError(expected="a number of substitutions of at least 0", got=str(budget))
         if not 0 <= scale <= 1:
-            raise CertificateError(wanted="a scale from 0 to 1", got=str(scale))
+            raise CertificateError(expected="a scale from 0 to 1", got=str(scale))
         first = torch.arange(ids.shape[2], device=ids.device) == 0
         return Question(
             ids.masked_fill(~mask.unsqueeze(-1), PADDING),

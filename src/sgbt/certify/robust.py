@@ -69,7 +69,7 @@ def robust_by_oracle(
             held += robust
             if row.stays and not robust:
                 raise CertificateError(
-                    wanted=f"no variant of text {row.index} ({row.verdict}) to change its label",
+                    expected=f"no variant of text {row.index} ({row.verdict}) to change its label",
                     got="one that does",
                     remedy="this is a bug in sgbt; please report it with the model and the text",
                 )

@@ -67,7 +67,7 @@ def float64_allowance(model: Any, *, longest: int) -> float:
     most `longest` words. A new kind of model registers its own here: without a proof of that there is no certificate.
     """
     raise CertificateError(
-        wanted="a model whose rounding is known",
+        expected="a model whose rounding is known",
         got=type(model).__name__,
         remedy="register an allowance: @sgbt.certify.float64_allowance.register",
     )
@@ -135,7 +135,7 @@ def _refuse_overflow(model: TextCNN, *, longest: int) -> None:
     reached = max(float(part.amax()) for part in (words, *projected, *_window_magnitudes(model), pooled, head))
     if not reached < LARGEST_SINGLE:
         raise CertificateError(
-            wanted=f"a TextCNN in float32 whose sums stay below {LARGEST_SINGLE:.3g}",
+            expected=f"a TextCNN in float32 whose sums stay below {LARGEST_SINGLE:.3g}",
             got=f"one whose sums may reach {reached:.3g}",
             where="the model",
             remedy="train again, or convert it to float64",

@@ -23,7 +23,7 @@ def read_rows(path: str | Path) -> list[Certificate]:
     """
     if not (found := rows.read_rows(path, CERTIFICATES)):
         raise CertificateError(
-            wanted="at least one certificate", got="no whole row", where=str(path), remedy="certify with --out"
+            expected="at least one certificate", got="no whole row", where=str(path), remedy="certify with --out"
         )
     require_one_question(found, str(path))
     return sorted(found, key=lambda row: row.index)

@@ -26,7 +26,7 @@ class KnownTexts:
             lines = path.read_bytes().splitlines()
         except OSError as problem:
             reason = (problem.strerror or str(problem)).lower()
-            raise CertificateError(wanted="a file of texts", got=reason, where=str(path)) from problem
+            raise CertificateError(expected="a file of texts", got=reason, where=str(path)) from problem
         texts: dict[int, str] = {}
         labels: dict[int, int] = {}
         for number, line in enumerate(lines):
@@ -34,9 +34,9 @@ class KnownTexts:
             about = json_object(line, kind=CertificateError, where=where, pairs=False)
             index, text, label = about.get("index", number), about.get("text"), about.get("label")
             if type(index) is not int or not isinstance(text, str) or type(label) not in (int, type(None)):
-                raise CertificateError(wanted="a text, and whole numbers index and label", got="others", where=where)
+                raise CertificateError(expected="a text, and whole numbers index and label", got="others", where=where)
             if index in texts:
-                raise CertificateError(wanted="one text for each index", got=f"two for {index}", where=where)
+                raise CertificateError(expected="one text for each index", got=f"two for {index}", where=where)
             texts[index] = text
             if label is not None:
                 labels[index] = label

@@ -69,7 +69,7 @@ def require_finite(model: AnyModel) -> None:
     """Refuse a model of whose numbers nothing can be proven."""
     if (odd := odd_weight(model.state_dict(), most=LARGEST_WEIGHT)) is not None:
         raise CertificateError(
-            wanted=f"finite weights of at most {LARGEST_WEIGHT:g} in {odd[0]}",
+            expected=f"finite weights of at most {LARGEST_WEIGHT:g} in {odd[0]}",
             got=odd[1],
             where="the model",
             remedy="train again",
@@ -122,6 +122,6 @@ def check_tiers(tiers: Sequence[str]) -> tuple[str, ...]:
     unknown = [tier for tier in tiers if tier not in TIERS]
     if unknown or not tiers:
         raise CertificateError(
-            wanted=f"tiers among {', '.join(TIERS)}", got=repr(unknown[0]) if unknown else "none", where="tiers"
+            expected=f"tiers among {', '.join(TIERS)}", got=repr(unknown[0]) if unknown else "none", where="tiers"
         )
     return tuple(tier for tier in TIERS if tier in tiers)

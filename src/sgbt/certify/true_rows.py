@@ -30,7 +30,7 @@ def check_true(
     for row in attacks:
         if row.model_hash not in ("", own):  # rows of earlier versions do not say
             raise ForgedRowError(
-                wanted=f"attacks on the model with identity {own[:12]}",
+                expected=f"attacks on the model with identity {own[:12]}",
                 got=f"one on {row.model_hash[:12]}",
                 where=where,
                 remedy="attack this model",
@@ -74,7 +74,7 @@ def _fault(classifier: TextClassifier, row: AttackResult, table: SubstitutionTab
 def contradicted(row: AttackResult, fault: str, where: str) -> ForgedRowError:
     """The error that names an attack row and what it says wrongly."""
     return ForgedRowError(
-        wanted=f"a row of {row.method} for text {row.index} that says what is so",
+        expected=f"a row of {row.method} for text {row.index} that says what is so",
         got=fault,
         where=where,
         remedy="attack this model again",

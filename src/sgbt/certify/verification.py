@@ -75,7 +75,7 @@ def verify(
     certified <= robust <= clean.
     """
     if not certificates:
-        raise CertificateError(wanted="at least one certificate", got="none", where=where, remedy="certify first")
+        raise CertificateError(expected="at least one certificate", got="none", where=where, remedy="certify first")
     prepared = prepared_of(classifier, table)
     known = _numbered(texts.texts if isinstance(texts, Split) else texts)
     if labels is None and isinstance(texts, Split):
@@ -151,7 +151,7 @@ def _check_row(
         raise forged(row.index, f"the table {row.table_hash[:12]}, where it is {table_hash[:12]}", where)
     if row.index not in texts:
         raise CertificateError(
-            wanted=f"the text of row {row.index}",
+            expected=f"the text of row {row.index}",
             got=f"{len(texts):,} texts without it",
             where=where,
             remedy="give the texts that were certified (--data, --split or --texts)",

@@ -66,8 +66,8 @@ app = typer.Typer(
 )
 
 
-def _tell_version(wanted: bool) -> None:
-    if wanted:
+def _tell_version(asked: bool) -> None:
+    if asked:
         typer.echo(f"sgbt {__version__}")
         raise typer.Exit
 
@@ -112,4 +112,4 @@ def _tell_usage(problem: Any) -> None:
 
 def _refused(problem: OSError) -> str:
     where = f" in {problem.filename}" if problem.filename else ""
-    return f"wanted to read or write, got {(problem.strerror or str(problem)).lower()}{where}."
+    return f"expected to read or write, got {(problem.strerror or str(problem)).lower()}{where}."

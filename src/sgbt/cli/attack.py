@@ -58,7 +58,7 @@ def attack_(
     import torch
 
     from sgbt.attacks import attack, method_named, write_textattack_csv
-    from sgbt.attacks.methods import full_name
+    from sgbt.attacks.search.method import full_name
     from sgbt.cli.attack_parts import table_for, texts_of
     from sgbt.cli.attack_view import AttackView, show_examples, show_summary
     from sgbt.models import load_classifier
@@ -71,9 +71,9 @@ def attack_(
         name: method_named(name, **changes) for name in chosen_names
     }  # refuses a wrong one before anything is loaded
     if not methods:
-        raise AttackError(wanted=f"one or more of {', '.join(ATTACKS)}", got="none", where="--method")
+        raise AttackError(expected=f"one or more of {', '.join(ATTACKS)}", got="none", where="--method")
     if csv and csv.is_dir():
-        raise AttackError(wanted="a file to write", got="a folder", where=str(csv), remedy="choose another --csv")
+        raise AttackError(expected="a file to write", got="a folder", where=str(csv), remedy="choose another --csv")
     classifier = load_classifier(run)
     dataset = Reading(data, text, label, drop_empty=drop_empty, encoding=encoding).for_run(run, data_home=data_home)
     texts = texts_of(classifier, dataset, split)[:limit]

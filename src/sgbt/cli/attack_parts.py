@@ -24,7 +24,7 @@ def texts_of(classifier: TextClassifier, dataset: TextDataset, split: str) -> Sp
         whole = [example for part in dataset.splits for example in part]
         splits[split] = Split(split, tuple(each.text for each in whole), np.array([each.label for each in whole], int))
     if split not in splits:
-        raise AttackError(wanted="one of train, dev, test, all", got=repr(split), where="--split")
+        raise AttackError(expected="one of train, dev, test, all", got=repr(split), where="--split")
     chosen = splits[split]
     return Split(chosen.name, chosen.texts, numbered_as(classifier, dataset.label_names, chosen))
 
@@ -34,7 +34,7 @@ def table_for(classifier: TextClassifier, name: str, vectors: str, data_home: Pa
     if name == RUN:
         if classifier.table is None:
             raise AttackError(
-                wanted="a model that was trained with a substitution table",
+                expected="a model that was trained with a substitution table",
                 got="one without",
                 where="--substitutions run",
                 remedy="choose a table, such as --substitutions counter_fitted",
@@ -42,5 +42,5 @@ def table_for(classifier: TextClassifier, name: str, vectors: str, data_home: Pa
         return classifier.table
     table = opt.table_of(name, partial(opt.vectors_of, vectors, data_home=data_home), data_home=data_home)
     if table is None:
-        raise AttackError(wanted="a substitution table", got=repr(name), where="--substitutions")
+        raise AttackError(expected="a substitution table", got=repr(name), where="--substitutions")
     return table

@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sgbt.attacks import AttackResult, Share, summarise
-from sgbt.attacks.result import FAILED, SUCCESS
-from sgbt.attacks.summary import by_class
+from sgbt.attacks.result import FAILED, SUCCESS, by_class
 from sgbt.cli.class_view import show_classes
 from sgbt.cli.progress import counting
 from sgbt.models import TextClassifier

@@ -48,9 +48,9 @@ def bench_(
     from sgbt.evaluate.estimate import estimate
 
     if executor not in EXECUTORS:
-        raise EvaluationError(wanted=f"one of {', '.join(EXECUTORS)}", got=repr(executor), where="--executor")
+        raise EvaluationError(expected=f"one of {', '.join(EXECUTORS)}", got=repr(executor), where="--executor")
     if address and executor != "ray":
-        raise EvaluationError(wanted="--executor ray", got=executor, where="--address")
+        raise EvaluationError(expected="--executor ray", got=executor, where="--address")
     chosen = load_grid(grid)
     if dry_run:
         console.print("trying every kind of work for a moment ...")

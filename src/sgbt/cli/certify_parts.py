@@ -29,7 +29,7 @@ def table_for(classifier: TextClassifier, name: str, *, vectors: str, data_home:
         table = opt.table_of(name, partial(opt.vectors_of, vectors, data_home=data_home), data_home=data_home)
     if table is None:
         raise CertificateError(
-            wanted="a substitution table",
+            expected="a substitution table",
             got="none, and the model was trained without",
             remedy="name one with --substitutions, such as counter_fitted",
         )
@@ -48,7 +48,7 @@ def numbered_as(classifier: TextClassifier, names: tuple[str, ...], split: Split
     unknown = [name for name in names if name not in classifier.label_names]
     if unknown:
         raise DataError(
-            wanted=f"the model's labels {', '.join(classifier.label_names)}",
+            expected=f"the model's labels {', '.join(classifier.label_names)}",
             got=repr(unknown[0]),
             where="the data",
             remedy="name the label column with --label, or take data with the labels that the model was trained on",
@@ -62,10 +62,10 @@ def split_named(splits: tuple[Split, ...], name: str) -> Split:
     """The split that the command line names; an empty one has nothing to certify."""
     names = ("train", "dev", "test")
     if name not in names:
-        raise DataError(wanted="one of train, dev, test", got=repr(name), where="--split")
+        raise DataError(expected="one of train, dev, test", got=repr(name), where="--split")
     chosen = splits[names.index(name)]
     if not len(chosen):
-        raise DataError(wanted="texts to certify", got=f"an empty {name} split", where="--split")
+        raise DataError(expected="texts to certify", got=f"an empty {name} split", where="--split")
     return chosen
 
 

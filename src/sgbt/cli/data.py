@@ -74,10 +74,10 @@ def verify(
             _say(f"{name}: {_VERDICTS[copy.genuine]}: {copy.place}")
         wrong += [(name, copy.place) for copy in copies if copy.genuine is False]
         if names and not copies:
-            raise ResourceError(wanted=name, got="no copy of it on this machine", remedy=f"run: sgbt data get {name}")
+            raise ResourceError(expected=name, got="no copy of it on this machine", remedy=f"run: sgbt data get {name}")
     if wrong:
         raise ResourceError(
-            wanted="the published content",
+            expected="the published content",
             got="another one",
             where=" and ".join(str(place) for _, place in wrong),
             remedy=f"remove it and run: sgbt data get {wrong[0][0]}",

@@ -91,7 +91,7 @@ def data_of(
     say("finding substitutes (where the published list cannot be had, a list is made from WordNet: a minute, once)")
     table = opt.table_of(substitutions, vectors, data_home=data_home)
     if table is None:
-        raise LexiconError(wanted="a substitution table", got="none", where="--substitutions")
+        raise LexiconError(expected="a substitution table", got="none", where="--substitutions")
     parts = (_spread(whole.train, settings.reviews), _spread(whole.dev, DEV), _spread(whole.test, settings.limit))
     return Data(
         TextDataset(whole.name, whole.label_names, *parts, whole.duplicates),

@@ -80,7 +80,7 @@ def _format(file: str, name: str | None) -> str:
     if name is None:
         return "csv" if file == "-" else format_of(Path(file))
     if name not in FORMATS:
-        raise DataError(wanted=f"one of {', '.join(FORMATS)}", got=repr(name), where="--format")
+        raise DataError(expected=f"one of {', '.join(FORMATS)}", got=repr(name), where="--format")
     return name
 
 
@@ -92,7 +92,7 @@ def _texts(rows: Table, column: str | None) -> list[str]:
     for place, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(
-                wanted="a text", got=repr(text)[:80], where=rows.where(place), remedy="fill or drop the row"
+                expected="a text", got=repr(text)[:80], where=rows.where(place), remedy="fill or drop the row"
             )
     return texts
 
@@ -119,7 +119,7 @@ def _refuse_taken(rows: Table, added: dict[str, list[Any]]) -> None:
 
     if taken := [name for name in added if name in rows.columns]:
         raise DataError(
-            wanted="a file without the columns that are added",
+            expected="a file without the columns that are added",
             got=repr(taken[0]),
             where=rows.source,
             remedy="rename it",

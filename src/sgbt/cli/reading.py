@@ -75,7 +75,7 @@ class Reading:
         dataset = replace(kept, **given).load(data_home=data_home)
         if known and not given and dataset.hash != known:
             raise DataError(
-                wanted=f"the data that {run} was trained on (hash {known[:12]})",
+                expected=f"the data that {run} was trained on (hash {known[:12]})",
                 got=f"hash {dataset.hash[:12]}",
                 where=kept.data,
                 remedy="it has changed since; name the data with --data, and mind that train texts may be among it",
@@ -87,18 +87,18 @@ def _kept(run: Path) -> tuple[Reading, str]:
     """What the run's folder says of its data, and the hash of that."""
     from sgbt.models.note import training_note
 
-    wanted, remedy = f"a {FILE} that sgbt train wrote", "pass --data"
+    expected, remedy = f"a {FILE} that sgbt train wrote", "pass --data"
     if (run / FILE).is_file():
-        stored = read_json_object(run / FILE, kind=DataError, wanted=wanted, remedy=remedy, pairs=False)
+        stored = read_json_object(run / FILE, kind=DataError, expected=expected, remedy=remedy, pairs=False)
         refuse_odd_fields(Reading, stored, kind=DataError, where=str(run / FILE))
         try:
             known = str(stored.pop("hash"))
             return Reading(**stored), known
         except (TypeError, KeyError) as problem:
-            raise DataError(wanted=wanted, got="something else", where=str(run), remedy=remedy) from problem
+            raise DataError(expected=expected, got="something else", where=str(run), remedy=remedy) from problem
     name = training_note(run).get("dataset")
     if not name:
-        raise DataError(wanted="a dataset", got="none, and the run does not name one", remedy="pass --data")
+        raise DataError(expected="a dataset", got="none, and the run does not name one", remedy="pass --data")
     return Reading(str(name)), ""
 
 

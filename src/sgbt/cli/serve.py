@@ -52,7 +52,7 @@ def serve_(
     """Open a page on which texts are examined, attacked and compared, and files are certified."""
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise ServeError(
-            wanted="fastapi and uvicorn, which serve the page",
+            expected="fastapi and uvicorn, which serve the page",
             got="an environment without them",
             remedy="pip install 'sgbt[serve]'",
         )

@@ -75,7 +75,7 @@ def train_(
         return
     if not data:
         raise TrainingError(
-            wanted="a dataset or a file", got="none", where="train", remedy="for example: sgbt train imdb"
+            expected="a dataset or a file", got="none", where="train", remedy="for example: sgbt train imdb"
         )
     tables = read_toml(config) if config else {}
     aim = parts.objective_of(objective, tables.get("objective", {}), beta=beta, gamma=gamma)

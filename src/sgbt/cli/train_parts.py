@@ -32,7 +32,7 @@ def objective_of(name: str, table: dict[str, Any], **given: float | None) -> Obj
     known = {field.name for field in fields(kind)}
     for option, value in given.items():
         if value is not None and option not in known:
-            raise TrainingError(wanted=f"an objective with {option}", got=name, remedy="use gbm, sgbt or certified")
+            raise TrainingError(expected=f"an objective with {option}", got=name, remedy="use gbm, sgbt or certified")
     options = table | {key: value for key, value in given.items() if value is not None}
     objective: Objective = with_options(kind(), options, "the table objective")
     return objective
@@ -50,7 +50,7 @@ def start_of(model: str, tables: dict[str, dict[str, Any]]) -> EmbeddingStart:
     table = tables.get("start", {})
     if table and issubclass(MODELS[model], Bag):
         raise TrainingError(
-            wanted="a model with an embedding", got=model, where="the table start", remedy="leave the table out"
+            expected="a model with an embedding", got=model, where="the table start", remedy="leave the table out"
         )
     start: EmbeddingStart = with_options(EmbeddingStart(), table, "the table start")
     return start
@@ -70,7 +70,7 @@ def refuse_beside_published(context: typer.Context) -> None:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise TrainingError(
-                wanted="a published model alone: its cell says data, options and seed",
+                expected="a published model alone: its cell says data, options and seed",
                 got=f"{name} beside it",
                 where=f"--preset {context.params['preset']}",
                 remedy="leave it out",

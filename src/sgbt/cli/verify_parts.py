@@ -34,7 +34,7 @@ def sample_of(given: str) -> Sample:
         share = 0.0
     if not 0 < share <= 1:
         raise CertificateError(
-            wanted="all, a number of rows, or a share such as 0.1 or 10%", got=repr(given), where="--sample"
+            expected="all, a number of rows, or a share such as 0.1 or 10%", got=repr(given), where="--sample"
         )
     return share if share < 1 else None
 

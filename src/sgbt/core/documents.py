@@ -41,7 +41,7 @@ def parse_json(
     *,
     kind: type[SgbtError],
     where: str,
-    wanted: str = "JSON",
+    expected: str = "JSON",
     remedy: str = "",
     finite: bool = True,
     pairs: bool = True,
@@ -60,12 +60,12 @@ def parse_json(
             _refuse_halves(value)
         return value
     except _Fault as fault:
-        raise kind(wanted=wanted, got=str(fault), where=where, remedy=remedy) from fault
+        raise kind(expected=expected, got=str(fault), where=where, remedy=remedy) from fault
     except RecursionError as problem:
-        raise kind(wanted=wanted, got=_TOO_DEEP, where=where, remedy=remedy) from problem
+        raise kind(expected=expected, got=_TOO_DEEP, where=where, remedy=remedy) from problem
     except json.JSONDecodeError as problem:
         got = _not_json(problem) if problem.doc.strip() else "an empty file"
-        raise kind(wanted=wanted, got=got, where=where, remedy=remedy) from problem
+        raise kind(expected=expected, got=got, where=where, remedy=remedy) from problem
 
 
 def json_object(content: str | bytes, *, kind: type[SgbtError], where: str, **settings: Any) -> dict[str, Any]:
@@ -73,21 +73,21 @@ def json_object(content: str | bytes, *, kind: type[SgbtError], where: str, **se
     return _object(parse_json(content, kind=kind, where=where, **settings), kind=kind, where=where, **settings)
 
 
-def read_json(path: Path, *, kind: type[SgbtError], wanted: str = "a JSON file", **settings: Any) -> Any:
+def read_json(path: Path, *, kind: type[SgbtError], expected: str = "a JSON file", **settings: Any) -> Any:
     """As `parse_json`, of a file; one that cannot be read is refused in the same way."""
-    content = read_bounded(path, kind=kind, wanted=wanted)
-    return parse_json(content, kind=kind, where=str(path), wanted=wanted, **settings)
+    content = read_bounded(path, kind=kind, expected=expected)
+    return parse_json(content, kind=kind, where=str(path), expected=expected, **settings)
 
 
 def read_json_object(
-    path: Path, *, kind: type[SgbtError], wanted: str = "a JSON file", **settings: Any
+    path: Path, *, kind: type[SgbtError], expected: str = "a JSON file", **settings: Any
 ) -> dict[str, Any]:
     """As `read_json`, of a file that is one object."""
-    found = read_json(path, kind=kind, wanted=wanted, **settings)
-    return _object(found, kind=kind, where=str(path), wanted=wanted, **settings)
+    found = read_json(path, kind=kind, expected=expected, **settings)
+    return _object(found, kind=kind, where=str(path), expected=expected, **settings)
 
 
-def parse_toml(text: str, *, kind: type[SgbtError], where: str, wanted: str = "a TOML file") -> dict[str, Any]:
+def parse_toml(text: str, *, kind: type[SgbtError], where: str, expected: str = "a TOML file") -> dict[str, Any]:
     """The tables of a TOML text, or an error of the given kind that says what is wrong with it."""
     try:
         tables = tomllib.loads(text, parse_float=_finite)
@@ -95,22 +95,22 @@ def parse_toml(text: str, *, kind: type[SgbtError], where: str, wanted: str = "a
         _refuse_large(tables)
         return tables
     except RecursionError as problem:
-        raise kind(wanted=wanted, got=_TOO_DEEP, where=where) from problem
+        raise kind(expected=expected, got=_TOO_DEEP, where=where) from problem
     except tomllib.TOMLDecodeError as problem:
-        raise kind(wanted=wanted, got=_shortened(str(problem)), where=where) from problem
+        raise kind(expected=expected, got=_shortened(str(problem)), where=where) from problem
     except ValueError as problem:  # of ours, or Python's own refusal of a number with thousands of digits
         got = str(problem) if isinstance(problem, _Fault) else _TOO_LARGE
-        raise kind(wanted=wanted, got=got, where=where) from problem
+        raise kind(expected=expected, got=got, where=where) from problem
 
 
-def read_toml(path: Path, *, kind: type[SgbtError], wanted: str = "a TOML file") -> dict[str, Any]:
+def read_toml(path: Path, *, kind: type[SgbtError], expected: str = "a TOML file") -> dict[str, Any]:
     """As `parse_toml`, of a file; one that cannot be read is refused in the same way."""
-    content = read_bounded(path, kind=kind, wanted=wanted)
+    content = read_bounded(path, kind=kind, expected=expected)
     try:
         text = _text_of(content).replace("\r\n", "\n")
     except _Fault as fault:
-        raise kind(wanted=wanted, got=str(fault), where=str(path)) from fault
-    return parse_toml(text, kind=kind, where=str(path), wanted=wanted)
+        raise kind(expected=expected, got=str(fault), where=str(path)) from fault
+    return parse_toml(text, kind=kind, where=str(path), expected=expected)
 
 
 def is_there(path: Path) -> bool:
@@ -124,15 +124,15 @@ def is_there(path: Path) -> bool:
     return True
 
 
-def read_bounded(path: Path, *, kind: type[SgbtError], wanted: str, most: int = MOST_BYTES) -> bytes:
+def read_bounded(path: Path, *, kind: type[SgbtError], expected: str, most: int = MOST_BYTES) -> bytes:
     """The bytes of a file, at most so many; one that cannot be read, or never ends, is refused."""
     try:
         with path.open("rb") as stream:
             content = stream.read(most + 1)
     except OSError as problem:
-        raise kind(wanted=wanted, got=(problem.strerror or str(problem)).lower(), where=str(path)) from problem
+        raise kind(expected=expected, got=(problem.strerror or str(problem)).lower(), where=str(path)) from problem
     if len(content) > most:
-        raise kind(wanted=f"{wanted} of at most {most:,} bytes", got="more", where=str(path))
+        raise kind(expected=f"{expected} of at most {most:,} bytes", got="more", where=str(path))
     return content
 
 
@@ -147,9 +147,11 @@ def _text_of(content: bytes, errors: str = "strict") -> str:
         raise _Fault(f"the byte 0x{content[problem.start]:02x} in line {line}, which is not UTF-8") from problem
 
 
-def _object(value: Any, *, kind: type[SgbtError], where: str, wanted: str = "JSON", **settings: Any) -> dict[str, Any]:
+def _object(
+    value: Any, *, kind: type[SgbtError], where: str, expected: str = "JSON", **settings: Any
+) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise kind(wanted=wanted, got=kind_of(value), where=where, remedy=settings.get("remedy", ""))
+        raise kind(expected=expected, got=kind_of(value), where=where, remedy=settings.get("remedy", ""))
     return value
 
 

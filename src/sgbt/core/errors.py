@@ -1,6 +1,6 @@
 """What a person reads when something is wrong: one sentence, and never a traceback.
 
-Every error that bad input, a missing file or a full disk can cause is an `SgbtError`. Its text says what was wanted,
+Every error that bad input, a missing file or a full disk can cause is an `SgbtError`. Its text says what was expected,
 what came instead, where, and what to do. The command line prints it and leaves with exit code 2.
 """
 
@@ -16,19 +16,19 @@ from sgbt.core.visible import visible
 class SgbtError(Exception):
     """A condition that the person at the keyboard can mend.
 
-    Build it from the four things a reader needs: `wanted` and `got` state the mismatch, `where` names the file, line,
+    Build it from the four things a reader needs: `expected` and `got` state the mismatch, `where` names the file, line,
     column or option, and `remedy` is the next thing to try.
     """
 
-    def __init__(self, *, wanted: str, got: str, where: str = "", remedy: str = "") -> None:
-        self.wanted, self.got, self.where, self.remedy = wanted, got, where, remedy
+    def __init__(self, *, expected: str, got: str, where: str = "", remedy: str = "") -> None:
+        self.expected, self.got, self.where, self.remedy = expected, got, where, remedy
         place = f" in {where}" if where else ""
         advice = f"; {remedy}" if remedy else ""
         stop = "" if remedy.endswith("?") else "."
-        super().__init__(visible(f"wanted {wanted}, got {got}{place}{advice}{stop}"))
+        super().__init__(visible(f"expected {expected}, got {got}{place}{advice}{stop}"))
 
     def __reduce__(self) -> tuple[object, ...]:  # an error of a worker process reaches its parent by pickling
-        return _rebuilt, (type(self), self.wanted, self.got, self.where, self.remedy)
+        return _rebuilt, (type(self), self.expected, self.got, self.where, self.remedy)
 
 
 def did_you_mean(got: str, known: Iterable[str]) -> str:
@@ -37,8 +37,8 @@ def did_you_mean(got: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}?" if near else ""
 
 
-def _rebuilt(kind: type[SgbtError], wanted: str, got: str, where: str, remedy: str) -> SgbtError:
-    return kind(wanted=wanted, got=got, where=where, remedy=remedy)
+def _rebuilt(kind: type[SgbtError], expected: str, got: str, where: str, remedy: str) -> SgbtError:
+    return kind(expected=expected, got=got, where=where, remedy=remedy)
 
 
 class DataError(SgbtError):

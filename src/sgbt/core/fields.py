@@ -28,13 +28,13 @@ def refuse_odd_fields(cls: type, row: Any, *, kind: type[SgbtError], where: str)
     """An error of the given kind for the first field whose value is of another kind; what is not a field passes."""
     kinds = _kinds(cls)
     if not isinstance(row, dict):
-        raise kind(wanted=f"an object with the fields of {cls.__name__}", got=_shown(row), where=where)
+        raise kind(expected=f"an object with the fields of {cls.__name__}", got=_shown(row), where=where)
     for name, value in row.items():
         found = kinds.get(name)
         if found is None or (type(value) in found.types and found.within is None):
             continue  # nearly always: rows are read by the hundred thousand
         if not found.fits(value):
-            raise kind(wanted=f"{found.name} as {name}", got=_shown(value), where=where)
+            raise kind(expected=f"{found.name} as {name}", got=_shown(value), where=where)
 
 
 def _shown(value: Any) -> str:

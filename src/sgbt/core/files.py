@@ -142,7 +142,7 @@ def is_disk_failure(problem: Exception) -> bool:
 
 def _unwritable(path: Path, problem: OSError) -> SgbtError:
     return SgbtError(
-        wanted="to write",
+        expected="to write",
         got=(problem.strerror or str(problem)).lower(),
         where=str(path),
         remedy="free some space, or choose a folder you may write to (SGBT_CACHE, --data-home or --out)",

@@ -35,20 +35,20 @@ def exclusive(lock: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def claim(
-    lock: Path, *, wanted: str = "a folder that no other process is writing to", kind: type[SgbtError] = SgbtError
+    lock: Path, *, expected: str = "a folder that no other process is writing to", kind: type[SgbtError] = SgbtError
 ) -> Iterator[None]:
     """Hold `lock` while the block runs, or refuse at once where another process does."""
     with _opened(lock) as stream:
-        hold(stream, lock.parent, wanted=wanted, kind=kind)
+        hold(stream, lock.parent, expected=expected, kind=kind)
         yield
 
 
-def hold(stream: IO[bytes], where: Path, *, wanted: str, kind: type[SgbtError] = SgbtError) -> None:
+def hold(stream: IO[bytes], where: Path, *, expected: str, kind: type[SgbtError] = SgbtError) -> None:
     """Hold the file of an open stream until it is closed; `kind`, naming `where`, if another process holds it."""
     with writing_errors(where):
         free = _take(stream.fileno(), wait=False)
     if not free:
-        raise kind(wanted=wanted, got="one in use", where=str(where), remedy="wait for it, or choose another --out")
+        raise kind(expected=expected, got="one in use", where=str(where), remedy="wait for it, or choose another --out")
 
 
 def _opened(lock: Path) -> IO[bytes]:

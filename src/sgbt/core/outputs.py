@@ -149,5 +149,5 @@ def _kind_of(path: Path) -> int:
         return 0
 
 
-def _refused(path: Path, wanted: str, got: str) -> SgbtError:
-    return SgbtError(wanted=wanted, got=got, where=str(path), remedy="choose another path")
+def _refused(path: Path, expected: str, got: str) -> SgbtError:
+    return SgbtError(expected=expected, got=got, where=str(path), remedy="choose another path")

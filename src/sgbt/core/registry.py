@@ -33,7 +33,7 @@ class Registry(Mapping[str, T], Generic[T]):
         """Make one more thing known; a name that another thing has is refused."""
         if name in self and self._loaded.get(name) is not value:
             raise RegistryError(
-                wanted=f"a new name for a {self.kind}", got=f"{name!r}, which there is", remedy="choose another name"
+                expected=f"a new name for a {self.kind}", got=f"{name!r}, which there is", remedy="choose another name"
             )
         self._loaded[name] = value
         return value
@@ -105,20 +105,20 @@ OBJECTIVES: Registry[Any] = Registry(
 ATTACKS: Registry[Any] = Registry(
     "attack",
     {
-        "pwws": "sgbt.attacks.pwws:PWWS",
-        "genetic": "sgbt.attacks.genetic:GENETIC_PRESETS/alzantot",
-        "genetic:alzantot": "sgbt.attacks.genetic:GENETIC_PRESETS/alzantot",
-        "genetic:fast": "sgbt.attacks.genetic:GENETIC_PRESETS/fast",
-        "genetic:openattack": "sgbt.attacks.genetic:GENETIC_PRESETS/openattack",
-        "pso": "sgbt.attacks.pso:PSO_PRESETS/zang",
-        "pso:zang": "sgbt.attacks.pso:PSO_PRESETS/zang",
-        "pso:quick": "sgbt.attacks.pso:PSO_PRESETS/quick",
-        "pso:openattack": "sgbt.attacks.pso:PSO_PRESETS/openattack",
-        "pso:openattack-compat": "sgbt.attacks.pso:PSO_PRESETS/openattack-compat",
-        "greedy": "sgbt.attacks.greedy:Greedy",
-        "beam": "sgbt.attacks.beam:Beam",
-        "gradient": "sgbt.attacks.gradient:Gradient",
-        "ensemble": "sgbt.attacks.ensemble:Ensemble",
+        "pwws": "sgbt.attacks.search.pwws:PWWS",
+        "genetic": "sgbt.attacks.search.genetic:GENETIC_PRESETS/alzantot",
+        "genetic:alzantot": "sgbt.attacks.search.genetic:GENETIC_PRESETS/alzantot",
+        "genetic:fast": "sgbt.attacks.search.genetic:GENETIC_PRESETS/fast",
+        "genetic:openattack": "sgbt.attacks.search.genetic:GENETIC_PRESETS/openattack",
+        "pso": "sgbt.attacks.search.pso:PSO_PRESETS/zang",
+        "pso:zang": "sgbt.attacks.search.pso:PSO_PRESETS/zang",
+        "pso:quick": "sgbt.attacks.search.pso:PSO_PRESETS/quick",
+        "pso:openattack": "sgbt.attacks.search.pso:PSO_PRESETS/openattack",
+        "pso:openattack-compat": "sgbt.attacks.search.pso:PSO_PRESETS/openattack-compat",
+        "greedy": "sgbt.attacks.search.greedy:Greedy",
+        "beam": "sgbt.attacks.search.beam:Beam",
+        "gradient": "sgbt.attacks.search.gradient:Gradient",
+        "ensemble": "sgbt.attacks.search.ensemble:Ensemble",
     },
 )
 """Attacks, or presets of them: a class whose options all have defaults, or a value of one."""

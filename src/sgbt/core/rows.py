@@ -55,9 +55,9 @@ class RowKind(Generic[Row]):
         """The rows of a file's content by their keys, in the order of the lines."""
         rows: dict[Hashable, Row] = {}
         for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else [], start=1):
-            place, wanted = f"{where}, line {number}", f"one {self.name} per line"
+            place, expected = f"{where}, line {number}", f"one {self.name} per line"
             fields = json_object(
-                line, kind=self.error, where=place, wanted=wanted, finite=self.finite, pairs=not self.surrogates
+                line, kind=self.error, where=place, expected=expected, finite=self.finite, pairs=not self.surrogates
             )
             try:
                 row = self.read(fields)
@@ -65,7 +65,7 @@ class RowKind(Generic[Row]):
                 known = key in rows
             except (SgbtError, LookupError, TypeError, ValueError, AttributeError) as problem:
                 fault = str(problem) if isinstance(problem, SgbtError) else f"one with a fault at {problem}"
-                raise self.error(wanted=wanted, got=fault, where=place) from problem
+                raise self.error(expected=expected, got=fault, where=place) from problem
             if known:
                 raise self.second(row, place)
             rows[key] = row
@@ -73,12 +73,12 @@ class RowKind(Generic[Row]):
 
     def second(self, row: Row, where: str) -> SgbtError:
         """The refusal of a row whose key another row has."""
-        return self.error(wanted="each row once", got=f"a second for {self.title(row)}", where=where, remedy=REMEDY)
+        return self.error(expected="each row once", got=f"a second for {self.title(row)}", where=where, remedy=REMEDY)
 
 
 def read_rows(path: str | Path, kind: RowKind[Row]) -> list[Row]:
     """The rows of a file in the order of its lines, without a last line that a kill cut off."""
-    content = read_bounded(Path(path), kind=kind.error, wanted=f"a file with one {kind.name} per line")
+    content = read_bounded(Path(path), kind=kind.error, expected=f"a file with one {kind.name} per line")
     return list(kind.parsed(content[: whole_lines(content, kind.begin)], str(path)).values())
 
 
@@ -111,7 +111,7 @@ class RowFile(Generic[Row]):
             stream = open_to_append(self._path)
         try:
             if is_regular(stream):  # else nothing is known of what went there before
-                hold(stream, self._path, wanted="a file that no other process is writing", kind=self._kind.error)
+                hold(stream, self._path, expected="a file that no other process is writing", kind=self._kind.error)
                 stream.seek(0)
                 content = stream.read()
                 whole = whole_lines(content, self._kind.begin)
@@ -156,11 +156,11 @@ class RowFile(Generic[Row]):
     def require(self, identity: Mapping[str, object], *, among: Callable[[Row], bool] = lambda row: True) -> None:
         """That the rows so far (or those `among` them) have these values: they answer the question now asked."""
         for row in filter(among, self.rows.values()):
-            for name, wanted in identity.items():
-                if (found := self._kind.value(row, name)) != wanted:
+            for name, expected in identity.items():
+                if (found := self._kind.value(row, name)) != expected:
                     earlier = self._kind.earlier(row) if name == "model_hash" else ""
                     raise self._kind.error(
-                        wanted=f"rows with {name.replace('_', ' ')} {_short(wanted)}",
+                        expected=f"rows with {name.replace('_', ' ')} {_short(expected)}",
                         got=f"{self._kind.title(row)} with {earlier or _short(found)}",
                         where=str(self._path),
                         remedy=REMEDY,
@@ -171,7 +171,7 @@ class RowFile(Generic[Row]):
         for row in self.rows.values():
             if not same(row):
                 raise self._kind.error(
-                    wanted="rows about the texts given",
+                    expected="rows about the texts given",
                     got=f"another text or label for {self._kind.title(row)}",
                     where=str(self._path),
                     remedy=REMEDY,

@@ -69,7 +69,7 @@ def refuse_bomb(size: int, packed: int, *, kind: type[SgbtError], where: str, mo
     """An error where more was unpacked than any real file has."""
     if size > most or (size > FREE and size > RATIO * packed):
         raise kind(
-            wanted=f"a packed file of real content (at most {RATIO} times its size, and {most:,} bytes)",
+            expected=f"a packed file of real content (at most {RATIO} times its size, and {most:,} bytes)",
             got=f"{size:,} bytes from {packed:,}, and no end",
             where=where,
             remedy="unpack it yourself if you trust it",
@@ -79,7 +79,7 @@ def refuse_bomb(size: int, packed: int, *, kind: type[SgbtError], where: str, mo
 def damaged(problem: Exception, *, kind: type[SgbtError], where: str) -> SgbtError:
     """What to say of a gzip file that cannot be unpacked to its end."""
     return kind(
-        wanted="a whole gzip file",
+        expected="a whole gzip file",
         got=f"one that is cut short or damaged ({problem})",
         where=where,
         remedy="fetch it again",

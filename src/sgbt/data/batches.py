@@ -49,7 +49,7 @@ def batches(texts: RaggedIds, *, size: int, seed: int | None = None, words: int 
     """
     for limit, what in ((size, "text"), (words, "word")):
         if limit is not None and limit < 1:
-            raise DataError(wanted=f"batches of at least one {what}", got=str(limit))
+            raise DataError(expected=f"batches of at least one {what}", got=str(limit))
     lengths = texts.lengths
     if seed is None:
         order = np.argsort(lengths, kind="stable")

@@ -37,7 +37,7 @@ class Split:
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.labels):
             raise DataError(
-                wanted="one label for each text",
+                expected="one label for each text",
                 got=f"{len(self.texts)} texts and {len(self.labels)} labels",
                 where=self.name,
             )
@@ -65,7 +65,7 @@ class Split:
     def last_words(self, count: int) -> Split:
         """The same texts, each from the last but `count` of its words on; a text of fewer words as it is."""
         if count < 1:
-            raise DataError(wanted="at least 1 word", got=str(count), where="last_words")
+            raise DataError(expected="at least 1 word", got=str(count), where="last_words")
         return Split(self.name, tuple(_ending(text, count) for text in self.texts), self.labels)
 
     def tokenised(self, tokenizer: Tokenizer | None = None) -> TokenisedTexts:
@@ -109,15 +109,15 @@ class TextDataset:
     def __post_init__(self) -> None:
         if len(self.label_names) < 2:
             raise DataError(
-                wanted="at least two different labels",
+                expected="at least two different labels",
                 got=f"only {', '.join(self.label_names) or 'none'}",
                 where=self.name,
                 remedy="check the label column",
             )
         if odd := odd_label_names(self.label_names):
-            raise DataError(wanted="label names that are texts, not empty and distinct", got=odd, where=self.name)
+            raise DataError(expected="label names that are texts, not empty and distinct", got=odd, where=self.name)
         if not len(self.train):
-            raise DataError(wanted="texts to train on", got="none", where=self.name)
+            raise DataError(expected="texts to train on", got="none", where=self.name)
 
     @property
     def classes(self) -> int:

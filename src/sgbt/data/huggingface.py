@@ -20,7 +20,7 @@ def read_hugging_face(
     """Train, test when there is one, and the label names when the library knows them."""
     splits = dict(source) if isinstance(source, dict) else {"train": source}
     if "train" not in splits:
-        raise DataError(wanted="a split named 'train'", got=", ".join(map(repr, splits)), where="the DatasetDict")
+        raise DataError(expected="a split named 'train'", got=", ".join(map(repr, splits)), where="the DatasetDict")
     label = label or "label"
     feature = splits["train"].features.get(label)
     class_names = tuple(getattr(feature, "names", None) or ())
@@ -41,7 +41,7 @@ def _named(table: Table, label: str, names: tuple[str, ...]) -> list[str | None]
     for row, number in enumerate(numbers):
         if number is not None and not 0 <= int(number) < len(names):
             raise DataError(
-                wanted=f"a label from 0 to {len(names) - 1}",
+                expected=f"a label from 0 to {len(names) - 1}",
                 got=str(number),
                 where=table.where(row),
                 remedy="leave out the texts that have no label",

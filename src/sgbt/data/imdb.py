@@ -57,7 +57,7 @@ def film_folds(folds: int, *, data_home: Path | None = None) -> Iterator[TextDat
     folds have ten times the reviews of the usual dev split, and hardly a border within a film.
     """
     if folds < 2:
-        raise DataError(wanted="two folds or more", got=str(folds), where="folds of IMDB")
+        raise DataError(expected="two folds or more", got=str(folds), where="folds of IMDB")
     ids, whole = _read(get("imdb", data_home=data_home).paths[0], "train")
     fold = ids * folds // (int(ids.max()) + 1)
     for number in range(folds):

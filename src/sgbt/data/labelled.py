@@ -29,18 +29,20 @@ def labelled_texts(table: Table, *, text: str | None, label: str | None, drop_em
     rows = range(len(table))
     for row in rows:
         if labels[row] is None or labels[row] == "":
-            raise DataError(wanted="a label", got="none", where=table.where(row), remedy="fill it in or remove the row")
+            raise DataError(
+                expected="a label", got="none", where=table.where(row), remedy="fill it in or remove the row"
+            )
         if not isinstance(labels[row], str | int | bool):
             raise DataError(
-                wanted="a label that is a string or an integer", got=repr(labels[row])[:40], where=table.where(row)
+                expected="a label that is a string or an integer", got=repr(labels[row])[:40], where=table.where(row)
             )
         if texts[row] is not None and not isinstance(texts[row], str):
-            raise DataError(wanted="a text", got=repr(texts[row])[:40], where=table.where(row))
+            raise DataError(expected="a text", got=repr(texts[row])[:40], where=table.where(row))
     kept = [row for row in rows if texts[row] and texts[row].strip()]
     if len(kept) < len(table) and not drop_empty:
         empty = next(row for row in rows if not (texts[row] and texts[row].strip()))
         raise DataError(
-            wanted="a text with at least one word",
+            expected="a text with at least one word",
             got="an empty one",
             where=table.where(empty),
             remedy="remove such rows, or have them left out with --drop-empty",
@@ -54,7 +56,7 @@ def _refuse_endless(table: Table, texts: list[Any], rows: Sequence[int]) -> None
     for row in rows:
         if len(texts[row]) > LONGEST and (words := len(tokenizer.words(texts[row]))) > LONGEST:
             raise DataError(
-                wanted=f"texts of at most {LONGEST:,} words",
+                expected=f"texts of at most {LONGEST:,} words",
                 got=f"one of {words:,}",
                 where=table.where(row),
                 remedy="split it into its parts; a missing quote can join rows as well",
@@ -73,7 +75,7 @@ def refuse_too_many(names: Sequence[str], labels: Sequence[str], source: str) ->
     """A column with nearly as many labels as rows is not a label column."""
     if len(labels) >= 20 and len(names) > len(labels) // 2:
         raise DataError(
-            wanted="a label column with few different values",
+            expected="a label column with few different values",
             got=f"{len(names):,} in {len(labels):,} rows",
             where=source,
             remedy="name the label column with --label",
@@ -86,7 +88,7 @@ def numbered(labels: Sequence[str], names: Sequence[str], source: str) -> np.nda
     if unknown := sorted(set(labels) - set(places)):
         shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
         raise DataError(
-            wanted=f"one of the labels of the training data ({shown})",
+            expected=f"one of the labels of the training data ({shown})",
             got=repr(unknown[0]),
             where=source,
             remedy="correct the label, or add such texts to the training data",

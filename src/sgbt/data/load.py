@@ -48,7 +48,7 @@ def load_dataset(
     check_seed(seed, DataError)
     for name, fraction in (("dev", dev), ("test", test)):
         if isinstance(fraction, float | int) and not 0 <= fraction < 1:
-            raise DataError(wanted=f"a {name} share from 0 to below 1", got=str(fraction))
+            raise DataError(expected=f"a {name} share from 0 to below 1", got=str(fraction))
     if isinstance(source, str):
         source = ALIASES.get(source, source)
     home = Path(data_home).expanduser() if data_home else None
@@ -76,7 +76,7 @@ def _share(test: str | Path | float, beside: str) -> float:
     if isinstance(test, float | int):
         return float(test)
     raise DataError(
-        wanted=f"a share for test beside {beside}",
+        expected=f"a share for test beside {beside}",
         got=f"the file {test}",
         remedy="a second file goes only with a first one",
     )
@@ -87,7 +87,7 @@ def _existing(source: str | Path) -> Path:
     if path.suffix or _is_there(path):
         return path
     raise DataError(
-        wanted=f"a dataset name ({', '.join(NAMES)}) or the path of a file",
+        expected=f"a dataset name ({', '.join(NAMES)}) or the path of a file",
         got=repr(str(source)[:100]),
         remedy=did_you_mean(str(source), NAMES) or "check the path",
     )

@@ -31,7 +31,7 @@ def format_of(path: Path) -> str:
     known = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl", ".txt": "text"}
     if not suffixes or suffixes[-1] not in known:
         raise DataError(
-            wanted="a file ending in .csv, .tsv, .jsonl, .txt or .parquet (or one of the first four with .gz)",
+            expected="a file ending in .csv, .tsv, .jsonl, .txt or .parquet (or one of the first four with .gz)",
             got=repr(path.name),
             where=str(path.parent),
             remedy="name the format with --format",
@@ -46,7 +46,7 @@ def chunks(source: Path | TextIO, form: str, *, encoding: str = "utf-8-sig", row
     name = str(source) if isinstance(source, Path) else "standard input"
     if form == "parquet":
         if not isinstance(source, Path):
-            raise DataError(wanted="a Parquet file", got="standard input", remedy="write it to a file first")
+            raise DataError(expected="a Parquet file", got="standard input", remedy="write it to a file first")
         found = _parquet(source, rows)
     else:
         found = _from_text(source, form, name, encoding, rows)
@@ -55,7 +55,7 @@ def chunks(source: Path | TextIO, form: str, *, encoding: str = "utf-8-sig", row
         empty = False
         yield table
     if empty:
-        raise DataError(wanted="rows of data", got="none", where=name)
+        raise DataError(expected="rows of data", got="none", where=name)
 
 
 def _from_text(source: Path | TextIO, form: str, name: str, encoding: str, rows: int) -> Iterator[Table]:
@@ -73,14 +73,14 @@ def _opened(source: Path | TextIO, encoding: str) -> Iterator[TextIO]:
         binary = gzip.GzipFile(source) if packed else source.open("rb")
     except OSError as problem:
         raise DataError(
-            wanted="a readable file", got=(problem.strerror or str(problem)).lower(), where=str(source)
+            expected="a readable file", got=(problem.strerror or str(problem)).lower(), where=str(source)
         ) from problem
     with binary:
         try:
             stream = io.TextIOWrapper(binary, encoding=encoding, newline="")
         except (LookupError, ValueError) as problem:
             raise DataError(
-                wanted="the name of an encoding", got=repr(encoding), remedy="try utf-8 or latin-1"
+                expected="the name of an encoding", got=repr(encoding), remedy="try utf-8 or latin-1"
             ) from problem
         with stream:
             yield stream
@@ -93,7 +93,9 @@ def _lines(stream: TextIO, name: str, encoding: str) -> Iterator[str]:
             number += 1
             if len(line) == LONGEST_LINE:
                 raise DataError(
-                    wanted=f"lines of fewer than {LONGEST_LINE:,} letters", got="more", where=f"line {number} of {name}"
+                    expected=f"lines of fewer than {LONGEST_LINE:,} letters",
+                    got="more",
+                    where=f"line {number} of {name}",
                 )
             line.encode()  # some encodings can write half of a surrogate pair, which is no text
             yield line
@@ -101,10 +103,10 @@ def _lines(stream: TextIO, name: str, encoding: str) -> Iterator[str]:
         raise wrong_encoding(encoding, problem.object[problem.start], f"{name}, behind line {number}") from problem
     except UnicodeError as problem:
         raise DataError(
-            wanted=f"text in {encoding}", got=str(problem), where=f"line {number} of {name}", remedy="name another"
+            expected=f"text in {encoding}", got=str(problem), where=f"line {number} of {name}", remedy="name another"
         ) from problem
     except (EOFError, OSError, zlib.error) as problem:
-        raise DataError(wanted="a whole file", got=str(problem), where=f"{name}, behind line {number}") from problem
+        raise DataError(expected="a whole file", got=str(problem), where=f"{name}, behind line {number}") from problem
 
 
 def _csv(lines: Iterator[str], name: str, rows: int, delimiter: str = ",") -> Iterator[Table]:
@@ -119,7 +121,7 @@ def _csv(lines: Iterator[str], name: str, rows: int, delimiter: str = ",") -> It
         for line, row in part:
             if len(row) != len(header):
                 raise DataError(
-                    wanted=f"{len(header):,} fields ({shown(header, form=str)})",
+                    expected=f"{len(header):,} fields ({shown(header, form=str)})",
                     got=str(len(row)),
                     where=f"line {line} of {name}",
                     remedy="put quotes around a text that contains the separator",
@@ -138,7 +140,7 @@ def _csv_rows(lines: Iterator[str], name: str, delimiter: str) -> Iterator[tuple
             start = reader.line_num + 1
     except csv.Error as problem:
         raise DataError(
-            wanted="a well-formed table",
+            expected="a well-formed table",
             got=str(problem),
             where=f"line {start} of {name}",  # where the row begins that never ends
             remedy="check the quotes there",
@@ -153,7 +155,7 @@ def _jsonl(lines: Iterator[str], name: str, rows: int) -> Iterator[Table]:
     filled = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
     while part := list(islice(filled, rows)):
         objects = [
-            json_object(line, kind=DataError, where=f"line {number} of {name}", wanted="one JSON object per line")
+            json_object(line, kind=DataError, where=f"line {number} of {name}", expected="one JSON object per line")
             for number, line in part
         ]
         keys = dict.fromkeys(key for row in objects for key in row)
@@ -180,7 +182,7 @@ def _parquet(path: Path, rows: int) -> Iterator[Table]:
         import pyarrow.parquet
     except ModuleNotFoundError as problem:
         raise DataError(
-            wanted="pyarrow, which reads Parquet",
+            expected="pyarrow, which reads Parquet",
             got="an environment without it",
             where=str(path),
             remedy="pip install 'sgbt[parquet]'",
@@ -193,7 +195,7 @@ def _parquet(path: Path, rows: int) -> Iterator[Table]:
                 done += len(batch)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:
         raise DataError(
-            wanted="a whole Parquet file",
+            expected="a whole Parquet file",
             got=f"one that cannot be read ({str(problem).splitlines()[0]})",
             where=str(path),
         ) from problem

@@ -32,7 +32,7 @@ def writing(out: Path | None, *, otherwise: str) -> Iterator[Write]:
         return
     form = format_of(out)
     if form not in WRITTEN or out.suffix.lower() == ".gz":
-        raise DataError(wanted="a file ending in .csv, .tsv or .jsonl to write", got=repr(out.name), where="--out")
+        raise DataError(expected="a file ending in .csv, .tsv or .jsonl to write", got=repr(out.name), where="--out")
     with atomic_write(out) as stream:
         yield _writer(codecs.getwriter("utf-8")(stream), form, str(out))
 
@@ -52,7 +52,7 @@ def _writer(stream: TextIO | codecs.StreamWriter, form: str, name: str) -> Write
             rows.writerow(header)
         if odd := [key for key in columns if key not in header]:
             raise DataError(
-                wanted="the same columns in every row",
+                expected="the same columns in every row",
                 got=f"{odd[0]!r}, which the first rows do not have",
                 where=name,
                 remedy="write a .jsonl file, whose rows may differ",

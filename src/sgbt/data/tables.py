@@ -47,7 +47,7 @@ class Table:
         candidates = [column for column in islice(self.columns, 1000) if len(column) <= SHOWN_LETTERS]
         near = difflib.get_close_matches(name[:SHOWN_LETTERS], candidates, n=1)
         raise DataError(
-            wanted=f"a column named {shown([name])}",
+            expected=f"a column named {shown([name])}",
             got=f"the columns {shown(self.columns)}",
             where=self.source,
             remedy=f"did you mean {near[0]!r}?" if near else "name the columns with --text and --label",
@@ -73,7 +73,7 @@ def read_table(path: Path, *, encoding: str = "utf-8-sig", names: Sequence[str] 
     reader = _TEXT_READERS.get(suffix)
     if reader is None:
         raise DataError(
-            wanted="a file ending in .csv, .tsv, .jsonl or .parquet (or one of them with .gz)",
+            expected="a file ending in .csv, .tsv, .jsonl or .parquet (or one of them with .gz)",
             got=repr(path.name),
             where=str(path.parent),
             remedy="convert it, or give the file its proper ending",
@@ -88,10 +88,10 @@ def read_csv(text: str, *, source: str) -> Table:
 
 def _with_rows(reader: _Reader, text: str, source: str, names: Sequence[str] | None) -> Table:
     if not text.strip():
-        raise DataError(wanted="rows of data", got="an empty file", where=source)
+        raise DataError(expected="rows of data", got="an empty file", where=source)
     table = reader(source, text, names)
     if not len(table):
-        raise DataError(wanted="rows of data", got="a header and nothing below it", where=source)
+        raise DataError(expected="rows of data", got="a header and nothing below it", where=source)
     return table
 
 
@@ -103,7 +103,7 @@ def refuse_file_that_is_not_one(path: Path) -> None:
         got = "a folder" if path.is_dir() else "nothing"
     except OSError as problem:
         got = (problem.strerror or str(problem)).lower()
-    raise DataError(wanted="a data file", got=got, where=str(path), remedy="check the path")
+    raise DataError(expected="a data file", got=got, where=str(path), remedy="check the path")
 
 
 def _content(path: Path) -> bytes:
@@ -114,7 +114,7 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as problem:
         raise DataError(
-            wanted="a readable file", got=(problem.strerror or str(problem)).lower(), where=str(path)
+            expected="a readable file", got=(problem.strerror or str(problem)).lower(), where=str(path)
         ) from problem
 
 
@@ -130,18 +130,18 @@ def _decoded(path: Path, encoding: str) -> str:
         raise wrong_encoding(encoding, seen[problem.start], f"line {line} of {path}") from problem
     except LookupError as problem:
         raise DataError(
-            wanted="the name of an encoding", got=repr(encoding), remedy="try utf-8 or latin-1"
+            expected="the name of an encoding", got=repr(encoding), remedy="try utf-8 or latin-1"
         ) from problem
     except UnicodeError as problem:
         raise DataError(
-            wanted=f"text in {encoding}", got=str(problem), where=str(path), remedy="name another encoding"
+            expected=f"text in {encoding}", got=str(problem), where=str(path), remedy="name another encoding"
         ) from problem
 
 
 def wrong_encoding(encoding: str, byte: int, where: str) -> DataError:
     """The error of a byte that the encoding does not have."""
     return DataError(
-        wanted=f"text in {encoding.removesuffix('-sig')}",
+        expected=f"text in {encoding.removesuffix('-sig')}",
         got=f"the byte 0x{byte:02x}",
         where=where,
         remedy="convert the file with iconv, or name its encoding (latin-1, cp1252, ...)",
@@ -162,7 +162,7 @@ def _read_csv(source: str, text: str, names: Sequence[str] | None, delimiter: st
             start = reader.line_num + 1
     except csv.Error as problem:
         raise DataError(
-            wanted="a well-formed table",
+            expected="a well-formed table",
             got=str(problem),
             where=f"line {start} of {source}",  # where the row begins that never ends
             remedy="check the quotes there",
@@ -173,7 +173,7 @@ def _read_csv(source: str, text: str, names: Sequence[str] | None, delimiter: st
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(header):
             raise DataError(
-                wanted=f"{len(header):,} fields ({shown(header, form=str)})",
+                expected=f"{len(header):,} fields ({shown(header, form=str)})",
                 got=str(len(row)),
                 where=f"line {line} of {source}",
                 remedy="put quotes around a text that contains the separator",
@@ -185,12 +185,12 @@ def _read_csv(source: str, text: str, names: Sequence[str] | None, delimiter: st
 def refuse_namesakes(header: list[str], where: str) -> None:
     """Refuse a header that names two columns alike."""
     if len(header) > MOST_COLUMNS:
-        raise DataError(wanted=f"at most {MOST_COLUMNS:,} columns", got=f"{len(header):,}", where=where)
+        raise DataError(expected=f"at most {MOST_COLUMNS:,} columns", got=f"{len(header):,}", where=where)
     seen: set[str] = set()
     for name in header:
         if name in seen:
             raise DataError(
-                wanted="a different name for each column",
+                expected="a different name for each column",
                 got=f"{shown([name])} twice",
                 where=where,
                 remedy="rename one",
@@ -206,7 +206,7 @@ def _read_jsonl(source: str, text: str, names: Sequence[str] | None) -> Table:
     rows, lines = [], []
     for number, line in _numbered_lines(text):
         where = f"line {number} of {source}"
-        row = json_object(line, kind=DataError, where=where, wanted="one JSON object per line")
+        row = json_object(line, kind=DataError, where=where, expected="one JSON object per line")
         rows.append(row)
         lines.append(number)
     keys = list(dict.fromkeys(key for row in rows for key in row))
@@ -225,7 +225,7 @@ def _read_parquet(path: Path) -> Table:
         import pyarrow.parquet
     except ModuleNotFoundError as problem:
         raise DataError(
-            wanted="pyarrow, which reads Parquet",
+            expected="pyarrow, which reads Parquet",
             got="an environment without it",
             where=str(path),
             remedy="pip install 'sgbt[parquet]'",
@@ -236,11 +236,11 @@ def _read_parquet(path: Path) -> Table:
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:
         reason = str(problem).splitlines()[0].rpartition("': ")[2]  # the path in front is named once, below
         raise DataError(
-            wanted="a whole Parquet file", got=f"one that cannot be read ({reason})", where=str(path)
+            expected="a whole Parquet file", got=f"one that cannot be read ({reason})", where=str(path)
         ) from problem
     rows = len(next(iter(columns.values()), []))
     if not rows:
-        raise DataError(wanted="rows of data", got="an empty file", where=str(path))
+        raise DataError(expected="rows of data", got="an empty file", where=str(path))
     return Table(str(path), columns, range(1, rows + 1))
 
 

@@ -48,7 +48,7 @@ class Tokens:
         text = self.written(swaps)
         if text is None:
             raise DataError(
-                wanted="substitutes that stay single words when the text is read again",
+                expected="substitutes that stay single words when the text is read again",
                 got=", ".join(f"{self.words[place]} -> {word}" for place, word in swaps.items()),
                 remedy="check the substitution table with Tokenizer.is_word",
             )
@@ -63,7 +63,7 @@ class Tokens:
         word that the default pattern finds is one by itself.
         """
         if beyond := [place for place in swaps if not 0 <= place < len(self)]:
-            raise DataError(wanted=f"positions from 0 to {len(self) - 1}", got=str(beyond[0]), where="the swaps")
+            raise DataError(expected=f"positions from 0 to {len(self) - 1}", got=str(beyond[0]), where="the swaps")
         wanted = tuple(swaps.get(place, word) for place, word in enumerate(self.words))
         for text in self._ways_of_writing(swaps):
             if self.tokenizer.words(text) == wanted:
@@ -96,7 +96,7 @@ class Tokenizer:
     def __post_init__(self) -> None:
         if self._compiled.match(""):
             raise DataError(
-                wanted="a token pattern that never matches the empty text",
+                expected="a token pattern that never matches the empty text",
                 got=repr(self.pattern),
                 where="the tokenizer",
             )
@@ -107,13 +107,13 @@ class Tokenizer:
             compiled = re.compile(self.pattern, re.VERBOSE)
         except (re.error, OverflowError, RecursionError) as problem:
             raise DataError(
-                wanted="a regular expression that finds tokens",
+                expected="a regular expression that finds tokens",
                 got=f"{self.pattern[:200]!r} ({problem})",
                 where="the tokenizer",
             ) from problem
         if compiled.groups:
             raise DataError(
-                wanted="a token pattern without capturing groups",
+                expected="a token pattern without capturing groups",
                 got=f"{compiled.groups} of them",
                 where="the tokenizer",
                 remedy="write (?:...) for each",
@@ -129,7 +129,7 @@ class Tokenizer:
             return  # it passes, as a test says
         if fault := across_spaces(self.pattern):
             raise DataError(
-                wanted="a token pattern by which a space always separates words",
+                expected="a token pattern by which a space always separates words",
                 got=f"{self.pattern!r} (it {fault})",
                 where="the tokenizer",
                 remedy=r"write \S for any character but white space, and (?!\S) for the end of a word",

@@ -59,7 +59,7 @@ def _named(table: Table, parts: tuple[str, ...], label: str, classes: Mapping[An
     for row, number in enumerate(table.column(label)):
         if not isinstance(number, str | int) or number not in classes:
             first, *_, last = classes
-            raise DataError(wanted=f"a class from {first} to {last}", got=repr(number), where=table.where(row))
+            raise DataError(expected=f"a class from {first} to {last}", got=repr(number), where=table.where(row))
         names.append(classes[number])
     named = Table(table.source, {"text": texts, "label": names}, table.lines)
     return labelled_texts(named, text=None, label=None, drop_empty=True)

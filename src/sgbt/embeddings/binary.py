@@ -8,19 +8,19 @@ from typing import BinaryIO
 import numpy as np
 
 from sgbt.core.errors import EmbeddingError
-from sgbt.embeddings.block import BLOCK_BYTES, Block, Wanted, check_finite
+from sgbt.embeddings.block import BLOCK_BYTES, Block, Keep, check_finite
 from sgbt.embeddings.header import Header, header_of
 
 LONGEST_WORD = 4096
 """A name longer than this means that the file is not what its header says."""
 
 
-def read_binary(stream: BinaryIO, *, where: str, wanted: Wanted) -> Iterator[Block]:
-    """Yield the wanted words of a word2vec .bin file block by block."""
+def read_binary(stream: BinaryIO, *, where: str, keep: Keep) -> Iterator[Block]:
+    """Yield the words to keep of a word2vec .bin file block by block."""
     header = header_of(stream.readline(LONGEST_WORD))
     if header is None:
         raise EmbeddingError(
-            wanted="a first line with the number of words and the width of a vector",
+            expected="a first line with the number of words and the width of a vector",
             got="something else",
             where=where,
             remedy="give a word2vec .bin file",
@@ -33,12 +33,12 @@ def read_binary(stream: BinaryIO, *, where: str, wanted: Wanted) -> Iterator[Blo
         if not names and (not chunk or len(buffer) > LONGEST_WORD + 4 * header.width):
             header.check_count(done, where)
         buffer = buffer[used:]
-        yield _block(names, payload, header=header, first=done, where=where, wanted=wanted)
+        yield _block(names, payload, header=header, first=done, where=where, keep=keep)
         done += len(names)
     surplus = (buffer + stream.read(LONGEST_WORD)).strip()
     if surplus:
         raise EmbeddingError(
-            wanted=f"{header.words} vectors of width {header.width}, as the header says",
+            expected=f"{header.words} vectors of width {header.width}, as the header says",
             got="more bytes after them",
             where=where,
             remedy="the header disagrees with the content: fetch the file again",
@@ -61,9 +61,7 @@ def _whole_records(buffer: bytes, header: Header, *, most: int) -> tuple[list[by
     return names, payload, used
 
 
-def _block(
-    names: list[bytes], payload: list[bytes], *, header: Header, first: int, where: str, wanted: Wanted
-) -> Block:
+def _block(names: list[bytes], payload: list[bytes], *, header: Header, first: int, where: str, keep: Keep) -> Block:
     words: list[str] = []
     kept: list[int] = []
     for record, name in enumerate(names):
@@ -71,12 +69,12 @@ def _block(
             word = name.decode()
         except UnicodeDecodeError as problem:
             raise EmbeddingError(
-                wanted="words in UTF-8",
+                expected="words in UTF-8",
                 got=repr(name[:40]),
                 where=f"{where}, record {first + record + 1}",
                 remedy="the width in the header is wrong, or the file is in another encoding",
             ) from problem
-        if word and "\n" not in word and wanted(word):
+        if word and "\n" not in word and keep(word):
             words.append(word)
             kept.append(record)
     numbers = np.frombuffer(b"".join(payload[record] for record in kept), dtype="<f4").astype(np.float32, copy=False)

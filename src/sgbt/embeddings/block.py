@@ -13,7 +13,7 @@ from sgbt.core.errors import EmbeddingError
 BLOCK_BYTES = 1 << 22
 """How much of a file is read at a time."""
 
-Wanted = Callable[[str], bool]
+Keep = Callable[[str], bool]
 """Tells whether a word's vector is to be kept."""
 
 
@@ -25,8 +25,8 @@ class Block:
     vectors: NDArray[np.float32]
 
 
-def wants(words: Collection[str] | None) -> Wanted:
-    """Membership in `words`; every word is wanted when there is no such set."""
+def keeps(words: Collection[str] | None) -> Keep:
+    """Membership in `words`; every word is kept when there is no such set."""
     if words is None:
         return lambda _: True
     return frozenset(words).__contains__
@@ -53,7 +53,7 @@ def check_finite(block: Block, where: Callable[[int], str]) -> Block:
     if bad.any():
         row = int(bad.argmax())
         raise EmbeddingError(
-            wanted="finite numbers",
+            expected="finite numbers",
             got=f"NaN or infinity in the vector of {block.words[row]!r}",
             where=where(row),
             remedy="remove that entry or fetch the file again",

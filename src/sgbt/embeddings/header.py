@@ -18,7 +18,7 @@ class Header:
         """Raise unless the file held as many vectors as its header promises."""
         if count != self.words:
             raise EmbeddingError(
-                wanted=f"{self.words} vectors, as the header says",
+                expected=f"{self.words} vectors, as the header says",
                 got=str(count),
                 where=where,
                 remedy="the file is cut short or was edited: fetch it again",

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from sgbt.core.errors import EmbeddingError
 from sgbt.core.files import stamp_of, user_cache
 from sgbt.embeddings.binary import read_binary
-from sgbt.embeddings.block import Block, Wanted, first_occurrences, wants
+from sgbt.embeddings.block import Block, Keep, first_occurrences, keeps
 from sgbt.embeddings.cache import cached
 from sgbt.embeddings.npy_parquet import read_npy_parquet
 from sgbt.embeddings.opening import layout_of, opened, parquet_beside
@@ -56,31 +56,31 @@ def load_embeddings(
         name, layout = path.name, layout_of(path, member=member)
         paths = (path, parquet_beside(path)) if layout == "npy-parquet" else (path,)
 
-    wanted = wants(words)
+    keep = keeps(words)
     key = _key(layout, paths, member, words)
     return cached(
         user_cache() / "embeddings" / key,
-        lambda: first_occurrences(_blocks(layout, paths, member=member, wanted=wanted)),
+        lambda: first_occurrences(_blocks(layout, paths, member=member, keep=keep)),
         name=name,
     )
 
 
-def _blocks(layout: str, paths: tuple[Path, ...], *, member: str | None, wanted: Wanted) -> Iterator[Block]:
+def _blocks(layout: str, paths: tuple[Path, ...], *, member: str | None, keep: Keep) -> Iterator[Block]:
     if layout == "npy-parquet":
-        yield from read_npy_parquet(paths[0], paths[1], wanted=wanted)
+        yield from read_npy_parquet(paths[0], paths[1], keep=keep)
         return
     reader = _STREAMED.get(layout)
     if reader is None:
-        raise EmbeddingError(wanted=f"one of {', '.join(_STREAMED)}, npy-parquet", got=layout, where=str(paths[0]))
+        raise EmbeddingError(expected=f"one of {', '.join(_STREAMED)}, npy-parquet", got=layout, where=str(paths[0]))
     stream: BinaryIO
     with opened(paths[0], member=member) as stream:
-        yield from reader(stream, where=str(paths[0]), wanted=wanted)
+        yield from reader(stream, where=str(paths[0]), keep=keep)
 
 
 def _check_exists(path: Path, given: str | Path) -> None:
     if not path.is_file():
         raise EmbeddingError(
-            wanted=f"a file of word vectors, or one of {', '.join(NAMES)}",
+            expected=f"a file of word vectors, or one of {', '.join(NAMES)}",
             got="a folder" if path.is_dir() else f"{str(given)!r}, which does not exist",
             remedy="check the name or the path",
         )

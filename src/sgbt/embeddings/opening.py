@@ -36,14 +36,14 @@ def opened(path: Path, *, member: str | None = None) -> Iterator[BinaryIO]:
                 yield stream
     except (EOFError, zlib.error, zipfile.BadZipFile) as problem:
         raise EmbeddingError(
-            wanted="a whole compressed file",
+            expected="a whole compressed file",
             got="one that is cut short or damaged",
             where=str(path),
             remedy="fetch it again",
         ) from problem
     except (FileNotFoundError, IsADirectoryError, PermissionError) as problem:
         raise EmbeddingError(
-            wanted="a file that can be read", got=(problem.strerror or str(problem)).lower(), where=str(path)
+            expected="a file that can be read", got=(problem.strerror or str(problem)).lower(), where=str(path)
         ) from problem
 
 
@@ -52,7 +52,7 @@ def layout_of(path: Path, *, member: str | None = None) -> str:
     with opened(path, member=member) as stream:
         head = stream.read(HEAD_BYTES).removeprefix(codecs.BOM_UTF8)
     if not head.strip():
-        raise EmbeddingError(wanted="word vectors", got="an empty file", where=str(path), remedy="fetch it again")
+        raise EmbeddingError(expected="word vectors", got="an empty file", where=str(path), remedy="fetch it again")
     if head.startswith(_NUMPY):
         return "npy-parquet"
     if re.match(rb'\s*\{\s*"', head):
@@ -69,7 +69,7 @@ def parquet_beside(path: Path) -> Path:
     found = sorted(path.parent.glob("*.parquet"))
     if len(found) != 1:
         raise EmbeddingError(
-            wanted="one .parquet file with the words beside the array",
+            expected="one .parquet file with the words beside the array",
             got=f"{len(found)} of them",
             where=str(path.parent),
             remedy="put the array and its words into a folder of their own",
@@ -89,7 +89,7 @@ def _inside(archive: zipfile.ZipFile, path: Path, member: str | None) -> BinaryI
         return cast(BinaryIO, archive.open(chosen))
     except RuntimeError as problem:
         raise EmbeddingError(
-            wanted="an archive that needs no password", got=str(problem), where=str(path), remedy="unpack it"
+            expected="an archive that needs no password", got=str(problem), where=str(path), remedy="unpack it"
         ) from problem
 
 
@@ -100,7 +100,7 @@ def _member_of(archive: zipfile.ZipFile, path: Path, member: str | None) -> str:
     if member is None and len(names) == 1:
         return names[0]
     raise EmbeddingError(
-        wanted=f"the member {member!r}" if member else "one member",
+        expected=f"the member {member!r}" if member else "one member",
         got=", ".join(names) or "an empty archive",
         where=str(path),
         remedy="name one with member=",

@@ -66,16 +66,16 @@ class EmbeddingTable:
         vectors = np.asarray(self.vectors)
         if vectors.ndim != 2 or vectors.dtype != np.float32 or len(vectors) != len(self.words) or vectors.shape[1] == 0:
             raise EmbeddingError(
-                wanted=f"a float32 array with one row for each of {len(self.words)} words",
+                expected=f"a float32 array with one row for each of {len(self.words)} words",
                 got=f"{vectors.dtype} of shape {tuple(vectors.shape)}",
                 where=self.name,
             )
         if vectors.size and not (np.isfinite(vectors.min()) and np.isfinite(vectors.max())):
-            raise EmbeddingError(wanted="finite numbers", got="NaN or infinity in a vector", where=self.name)
+            raise EmbeddingError(expected="finite numbers", got="NaN or infinity in a vector", where=self.name)
         words = tuple(self.words)
         index = dict(zip(words, range(len(words)), strict=True))
         if len(index) != len(words):
-            raise EmbeddingError(wanted="distinct words", got=f"{len(words) - len(index)} repeated", where=self.name)
+            raise EmbeddingError(expected="distinct words", got=f"{len(words) - len(index)} repeated", where=self.name)
         read_only = vectors.view()
         read_only.flags.writeable = False
         object.__setattr__(self, "words", words)
@@ -98,7 +98,7 @@ class EmbeddingTable:
         row = self.index.get(word)
         if row is None:
             raise EmbeddingError(
-                wanted="a word that has a vector", got=repr(word), where=self.name, remedy="ask `word in table` first"
+                expected="a word that has a vector", got=repr(word), where=self.name, remedy="ask `word in table` first"
             )
         return np.asarray(self.vectors[row])
 
@@ -111,7 +111,7 @@ class EmbeddingTable:
     def condensed(self, width: int, *, spread: float) -> EmbeddingTable:
         """The `width` principal directions of the centred vectors, scaled to a root mean square of `spread`."""
         if not 1 <= width <= self.width:
-            raise EmbeddingError(wanted=f"a width from 1 to {self.width}", got=str(width), where=self.name)
+            raise EmbeddingError(expected=f"a width from 1 to {self.width}", got=str(width), where=self.name)
         centred = np.asarray(self.vectors, dtype=np.float64)
         centred = centred - centred.mean(axis=0)
         directions = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :width]

@@ -10,12 +10,12 @@ from typing import BinaryIO
 import numpy as np
 
 from sgbt.core.errors import EmbeddingError
-from sgbt.embeddings.block import BLOCK_BYTES, Block, Wanted, check_finite
+from sgbt.embeddings.block import BLOCK_BYTES, Block, Keep, check_finite
 from sgbt.embeddings.header import header_of
 
 
-def read_text(stream: BinaryIO, *, where: str, wanted: Wanted) -> Iterator[Block]:
-    """Yield the wanted words of a text file block by block.
+def read_text(stream: BinaryIO, *, where: str, keep: Keep) -> Iterator[Block]:
+    """Yield the words to keep of a text file block by block.
 
     The width is the header's, or without one the commonest number of fields in the first block. A word may contain
     spaces (". . ." is one in GloVe 840B): numbers are counted from the right. A line that is blank or has no
@@ -31,9 +31,9 @@ def read_text(stream: BinaryIO, *, where: str, wanted: Wanted) -> Iterator[Block
             lines = body
             _check_first_line(lines, width=width, number=number, where=where)
         seen += len(lines) - lines.count(b"") - lines.count(b"\r")
-        yield _parse(lines, number=number, width=width, where=where, wanted=wanted)
+        yield _parse(lines, number=number, width=width, where=where, keep=keep)
     if not width:
-        raise EmbeddingError(wanted="word vectors", got="an empty file", where=where, remedy="fetch the file again")
+        raise EmbeddingError(expected="word vectors", got="an empty file", where=where, remedy="fetch the file again")
     if header:
         header.check_count(seen, where)
 
@@ -65,14 +65,16 @@ def _check_first_line(lines: list[bytes], *, width: int, number: int, where: str
     if len(fields) < 2 or not _is_number(fields[-1]):
         shown = first[:40].decode("utf-8", errors="replace").strip()
         raise EmbeddingError(
-            wanted=f"a word and {width} numbers on every line" if width > 1 else "a word and its numbers on every line",
+            expected=f"a word and {width} numbers on every line"
+            if width > 1
+            else "a word and its numbers on every line",
             got=repr(shown) if shown else "no vectors",
             where=f"{where}, line {number}",
             remedy="give a GloVe or word2vec file",
         )
 
 
-def _parse(lines: list[bytes], *, number: int, width: int, where: str, wanted: Wanted) -> Block:
+def _parse(lines: list[bytes], *, number: int, width: int, where: str, keep: Keep) -> Block:
     words: list[str] = []
     numbers: list[str] = []
     places: list[int] = []
@@ -89,12 +91,12 @@ def _parse(lines: list[bytes], *, number: int, width: int, where: str, wanted: W
             word = name.decode()
         except UnicodeDecodeError as problem:
             raise EmbeddingError(
-                wanted="words in UTF-8",
+                expected="words in UTF-8",
                 got=repr(name),
                 where=f"{where}, line {place}",
                 remedy="convert the file to UTF-8",
             ) from problem
-        if wanted(word):
+        if keep(word):
             words.append(word)
             numbers.append(rest.decode("ascii", errors="replace"))
             places.append(place)
@@ -114,7 +116,7 @@ def _split_from_right(line: bytes, *, width: int, where: str) -> tuple[bytes, by
     surplus = len(inner) - 1 if len(inner) > 1 and _is_number(inner[-1]) else 0
     if len(fields) != width + 1 or surplus:
         raise EmbeddingError(
-            wanted=f"{width} numbers after the word",
+            expected=f"{width} numbers after the word",
             got=str(len(line.split()) - 1 if surplus else len(fields) - 1),
             where=where,
             remedy="the file is cut short or joins tables of different width: fetch it again",
@@ -127,12 +129,12 @@ def _not_a_number(numbers: list[str], words: list[str], places: list[int], where
         for field in row.split(" "):
             if not _is_number(field.encode()):
                 return EmbeddingError(
-                    wanted=f"numbers after {word!r}",
+                    expected=f"numbers after {word!r}",
                     got=repr(field[:40]),
                     where=f"{where}, line {place}",
                     remedy="remove that line or fetch the file again",
                 )
-    return EmbeddingError(wanted="numbers", got="something else", where=where)
+    return EmbeddingError(expected="numbers", got="something else", where=where)
 
 
 def _is_number(field: bytes) -> bool:

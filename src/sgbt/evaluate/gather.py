@@ -120,10 +120,10 @@ def attacks_of(store: Store, key: str) -> list[AttackResult]:
 
 def label_names_of(store: Store, key: str) -> list[str]:
     """The names of the classes of a finished training's model."""
-    wanted, path = "a config.json that sgbt wrote", store.place(key) / MODEL / CONFIG
-    names = read_json_object(path, kind=EvaluationError, wanted=wanted, finite=False).get("label_names")
+    expected, path = "a config.json that sgbt wrote", store.place(key) / MODEL / CONFIG
+    names = read_json_object(path, kind=EvaluationError, expected=expected, finite=False).get("label_names")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise EvaluationError(wanted=f"{wanted}, with label_names", got="something else", where=str(path))
+        raise EvaluationError(expected=f"{expected}, with label_names", got="something else", where=str(path))
     return names
 
 
@@ -166,7 +166,7 @@ def _about(model_hash: str, named: Iterable[str], store: Store, key: str) -> Non
     for name in named:
         if name != model_hash:
             raise EvaluationError(
-                wanted=f"rows about the model with identity {model_hash[:12]}",
+                expected=f"rows about the model with identity {model_hash[:12]}",
                 got=f"one about {name[:12] or 'a model without a name'}",
                 where=str(store.place(key) / ROWS),
                 remedy="delete that folder; sgbt bench then does the work again",
@@ -179,7 +179,7 @@ def _of_table(run: PlannedRun, named: Iterable[str], store: Store, key: str) -> 
     for name in named:
         if name not in ("", own):
             raise EvaluationError(
-                wanted=f"rows about the substitution table with hash {own[:12]}",
+                expected=f"rows about the substitution table with hash {own[:12]}",
                 got=f"one about {name[:12]}",
                 where=str(store.place(key) / ROWS),
                 remedy="delete that folder; sgbt bench then does the work again",
@@ -191,7 +191,7 @@ def _whole(rows: Sequence[Certificate] | Sequence[AttackResult], store: Store, k
     texts = int((store.result(key) or {})["texts"])
     if [row.index for row in rows] != list(range(texts)):
         raise EvaluationError(
-            wanted=f"one row for each of {texts:,} texts",
+            expected=f"one row for each of {texts:,} texts",
             got=f"{len(rows):,} rows",
             where=str(store.place(key) / ROWS),
             remedy="delete that folder; sgbt bench then does the work again",

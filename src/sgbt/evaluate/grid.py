@@ -154,7 +154,7 @@ class Grid:
         chosen = [cell for cell in found if only is None or matches(cell.name, only)]
         if not chosen:
             raise EvaluationError(
-                wanted="a cell, named like " + (found[0].name if found else "dataset/model/method/seed"),
+                expected="a cell, named like " + (found[0].name if found else "dataset/model/method/seed"),
                 got="none" if only is None else f"none that matches {only!r}",
                 where=f"the grid {self.name}",
             )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sgbt.attacks import method_named
-from sgbt.attacks.methods import full_name
+from sgbt.attacks.search.method import full_name
 from sgbt.certify import DEFAULT_TIERS
 from sgbt.certify.tiers import check_tiers
 from sgbt.core.documents import parse_toml, read_toml
@@ -37,11 +37,11 @@ def load_grid(name_or_path: str | Path) -> Grid:
     if path.suffix != ".toml":
         near = difflib.get_close_matches(str(name_or_path), SHIPPED, n=1)
         raise EvaluationError(
-            wanted=f"one of the grids {', '.join(SHIPPED)}, or a .toml file",
+            expected=f"one of the grids {', '.join(SHIPPED)}, or a .toml file",
             got=repr(str(name_or_path)),
             remedy=f"did you mean {near[0]}?" if near else "choose one of them",
         )
-    tables = read_toml(path, kind=EvaluationError, wanted="a grid in a TOML file")
+    tables = read_toml(path, kind=EvaluationError, expected="a grid in a TOML file")
     return _grid_of(tables, name=path.stem, where=str(path), beside=path.parent)
 
 
@@ -88,7 +88,7 @@ def _grid_of(tables: dict[str, Any], *, name: str, where: str, beside: Path | No
 def _split(reader: TableReader) -> str:
     split = reader.text("split", TEST)
     if split not in (DEV, TEST):
-        raise EvaluationError(wanted=f"{DEV} or {TEST}", got=repr(split), where=f"{reader.where}, split")
+        raise EvaluationError(expected=f"{DEV} or {TEST}", got=repr(split), where=f"{reader.where}, split")
     return split
 
 
@@ -96,7 +96,7 @@ def _start(reader: TableReader) -> EmbeddingStart:
     try:
         start: EmbeddingStart = with_options(EmbeddingStart(), reader.table("start"), f"{reader.where}, start")
     except SgbtError as problem:
-        raise EvaluationError(wanted=problem.wanted, got=problem.got, where=problem.where) from problem
+        raise EvaluationError(expected=problem.expected, got=problem.got, where=problem.where) from problem
     return start
 
 
@@ -115,14 +115,14 @@ def _dataset(reader: TableReader, beside: Path | None, split: str) -> DataSource
     reader.finish()
     _plain_name(found.name, reader.where)
     if split == DEV and found.dev == 0:
-        raise EvaluationError(wanted="texts of dev to measure on", got="dev = 0", where=reader.where)
+        raise EvaluationError(expected="texts of dev to measure on", got="dev = 0", where=reader.where)
     return found
 
 
 def _models(reader: TableReader) -> dict[str, dict[str, Any]]:
     models = _named_options(reader, "models", MODELS)
     if not models:
-        raise EvaluationError(wanted="one model or more", got="none", where=f"{reader.where}, models")
+        raise EvaluationError(expected="one model or more", got="none", where=f"{reader.where}, models")
     return models
 
 
@@ -132,7 +132,7 @@ def _named_options(reader: TableReader, what: str, known: Collection[str]) -> di
     for name, options in found.items():
         if name not in known or not isinstance(options, dict):
             raise EvaluationError(
-                wanted=f"{what} among {', '.join(known)}, each a table of options",
+                expected=f"{what} among {', '.join(known)}, each a table of options",
                 got=repr(name),
                 where=f"{reader.where}, {what}",
             )
@@ -144,7 +144,7 @@ def _methods(reader: TableReader, beside: Path | None) -> list[Method]:
     objective = reader.text("objective")
     if objective not in OBJECTIVES:
         raise EvaluationError(
-            wanted=f"one of {', '.join(OBJECTIVES)}", got=repr(objective), where=f"{reader.where}, objective"
+            expected=f"one of {', '.join(OBJECTIVES)}", got=repr(objective), where=f"{reader.where}, objective"
         )
     label, options, sweep = reader.text("label", objective), reader.table("options"), reader.table("sweep")
     training, model = reader.table("training"), reader.table("model")
@@ -155,7 +155,7 @@ def _methods(reader: TableReader, beside: Path | None) -> list[Method]:
     for name, values in sweep.items():
         if not isinstance(values, list) or not values:
             raise EvaluationError(
-                wanted=f"a list of values for {name}", got=repr(values), where=f"{reader.where}, sweep"
+                expected=f"a list of values for {name}", got=repr(values), where=f"{reader.where}, sweep"
             )
     found = []
     for chosen in product(*sweep.values()):
@@ -199,7 +199,7 @@ def _attack_options(reader: TableReader) -> dict[str, dict[str, Any]]:
     found = {}
     for name, options in reader.table("attack_options").items():
         if not isinstance(options, dict):
-            raise EvaluationError(wanted="a table of options", got=repr(options), where=f"attack_options of {name}")
+            raise EvaluationError(expected="a table of options", got=repr(options), where=f"attack_options of {name}")
         method_named(name, **options)  # refuses an unknown one
         found[full_name(name)] = options
     return found
@@ -210,7 +210,7 @@ def _attack_tables(reader: TableReader, beside: Path | None) -> dict[str, str]:
     for name, table in reader.table("attack_substitutions").items():
         if not isinstance(table, str):
             raise EvaluationError(
-                wanted="the name of a table", got=repr(table), where=f"{reader.where}, attack_substitutions of {name}"
+                expected="the name of a table", got=repr(table), where=f"{reader.where}, attack_substitutions of {name}"
             )
         method_named(name)  # refuses an unknown one
         found[full_name(name)] = _located(table, beside)
@@ -231,7 +231,9 @@ def _located(name: str, beside: Path | None) -> str:
 
 def _plain_name(name: str, where: str) -> None:
     if not name or any(sign in name for sign in "/*?[]\n\t "):
-        raise EvaluationError(wanted="a name without blanks and without any of / * ? [ ]", got=repr(name), where=where)
+        raise EvaluationError(
+            expected="a name without blanks and without any of / * ? [ ]", got=repr(name), where=where
+        )
 
 
 def _try_options(grid: Grid, where: str) -> None:
@@ -240,7 +242,7 @@ def _try_options(grid: Grid, where: str) -> None:
     for kind, listed in zip(("dataset", "method"), names, strict=True):
         if twice := [name for name in listed if listed.count(name) > 1]:
             raise EvaluationError(
-                wanted=f"{kind}s with different names",
+                expected=f"{kind}s with different names",
                 got=f"{twice[0]!r} twice",
                 where=where,
                 remedy="give one of them another " + ("name" if kind == "dataset" else "label"),
@@ -248,12 +250,12 @@ def _try_options(grid: Grid, where: str) -> None:
     for name in grid.objectives:
         if name not in {method.objective for method in grid.methods}:
             raise EvaluationError(
-                wanted="options of an objective that some method has", got=repr(name), where=f"{where}, objectives"
+                expected="options of an objective that some method has", got=repr(name), where=f"{where}, objectives"
             )
     for attack, table in grid.attack_tables.items():
         if table not in (grid.against or (grid.substitutions,)):
             raise EvaluationError(
-                wanted="a table of `against`, so that it is certified as well", got=repr(table),
+                expected="a table of `against`, so that it is certified as well", got=repr(table),
                 where=f"{where}, attack_substitutions of {attack}",
             )  # fmt: skip
     _check_tables(grid, where)
@@ -266,7 +268,7 @@ def _try_options(grid: Grid, where: str) -> None:
                 objective.for_linear_model()  # refuses what a linear model cannot be trained with
         except SgbtError as problem:
             raise EvaluationError(
-                wanted=problem.wanted, got=problem.got, where=f"{where}, {problem.where} of {cell.name}"
+                expected=problem.expected, got=problem.got, where=f"{where}, {problem.where} of {cell.name}"
             ) from problem
 
 
@@ -280,5 +282,5 @@ def _check_tables(grid: Grid, where: str) -> None:
             check_table_name(name)
         except SgbtError as problem:
             raise EvaluationError(
-                wanted=problem.wanted, got=problem.got, where=f"{where}, substitutions", remedy=problem.remedy
+                expected=problem.expected, got=problem.got, where=f"{where}, substitutions", remedy=problem.remedy
             ) from problem

@@ -31,7 +31,7 @@ class LocalExecutor:
 
     def __init__(self, store: Store, *, workers: int | None = None, data_home: Path | None = None) -> None:
         if workers is not None and workers < 1:
-            raise EvaluationError(wanted="one worker or more", got=str(workers), where="--workers")
+            raise EvaluationError(expected="one worker or more", got=str(workers), where="--workers")
         self._store, self._home = store, data_home
         self._most = workers or cores()
         self._chosen = workers is not None

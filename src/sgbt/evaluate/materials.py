@@ -89,7 +89,7 @@ class Materials:
         )
         if table is None:
             raise EvaluationError(
-                wanted="a substitution table", got=repr(name), where="substitutions", remedy="use counter_fitted"
+                expected="a substitution table", got=repr(name), where="substitutions", remedy="use counter_fitted"
             )
         return table
 

@@ -23,7 +23,9 @@ def unpacked(outcome: dict[str, object]) -> Held:
         if len(digits) != (texts + 7) // 8:
             raise ValueError("another number of texts than bits")
     except (KeyError, ValueError) as problem:
-        raise EvaluationError(wanted="outcomes that sgbt wrote", got=f"a fault: {problem}", where="outcomes") from None
+        raise EvaluationError(
+            expected="outcomes that sgbt wrote", got=f"a fault: {problem}", where="outcomes"
+        ) from None
     return np.unpackbits(np.frombuffer(digits, np.uint8), count=texts).astype(bool)
 
 

@@ -67,16 +67,16 @@ class Plan:
     @staticmethod
     def load(folder: Path) -> Plan:
         """The plan in a folder; an empty one where there is none."""
-        path, wanted = folder / PLAN, "a plan that sgbt bench wrote"
+        path, expected = folder / PLAN, "a plan that sgbt bench wrote"
         if not is_there(path):
             return Plan()
-        content = read_json_object(path, kind=EvaluationError, wanted=wanted)
+        content = read_json_object(path, kind=EvaluationError, expected=expected)
         try:
             for run in content["runs"]:
                 refuse_odd_fields(PlannedRun, run, kind=EvaluationError, where=str(path))
             return Plan(dict(content["grids"]), tuple(PlannedRun(**run) for run in content["runs"]))
         except (ValueError, KeyError, TypeError) as problem:
-            raise EvaluationError(wanted=wanted, got=f"a fault: {problem}", where=str(path)) from problem
+            raise EvaluationError(expected=expected, got=f"a fault: {problem}", where=str(path)) from problem
 
 
 def plan_of(grid: Grid, cells: Sequence[Cell], materials: Materials, *, given: str) -> Plan:

@@ -36,7 +36,7 @@ class RayExecutor:
     ) -> None:
         self._ray = _ray()
         if workers is not None and workers < 1:
-            raise EvaluationError(wanted="one worker or more", got=str(workers), where="--workers")
+            raise EvaluationError(expected="one worker or more", got=str(workers), where="--workers")
         self._ours = not self._ray.is_initialized()
         if self._ours:
             self._connect(address)
@@ -87,7 +87,7 @@ class RayExecutor:
             self._ray.init(address=address, log_to_driver=False, logging_level="error", include_dashboard=None)
         except (OSError, ValueError, RuntimeError) as problem:
             raise EvaluationError(
-                wanted="a Ray cluster",
+                expected="a Ray cluster",
                 got=str(problem).splitlines()[0],
                 where=f"--address {address}",
                 remedy="start one with `ray start --head`, or leave --address out",
@@ -130,7 +130,7 @@ def _perform(unit_json: str, folder: str, mark: str, home: str | None, board: An
     seen = Path(folder) / MARK
     if not seen.is_file() or seen.read_text() != mark:
         return (
-            f"wanted the folder {folder} on every machine of the cluster, got another or none on this one; "
+            f"expected the folder {folder} on every machine of the cluster, got another or none on this one; "
             "put --out on a file system that all of them share."
         )
     materials = _MATERIALS.setdefault(home, Materials(Path(home) if home else None))
@@ -149,6 +149,6 @@ def _ray() -> Any:
         import ray
     except ModuleNotFoundError as problem:
         raise EvaluationError(
-            wanted="the package ray", got="none", where="--executor ray", remedy="pip install 'sgbt[ray]'"
+            expected="the package ray", got="none", where="--executor ray", remedy="pip install 'sgbt[ray]'"
         ) from problem
     return ray

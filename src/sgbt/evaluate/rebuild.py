@@ -31,7 +31,7 @@ class Published:
         cells = load_grid(grid).cells(pattern)
         if len(cells) > 1:
             raise EvaluationError(
-                wanted="the name of one cell", got=f"{len(cells)} that match {pattern!r}", where=f"the grid {grid}",
+                expected="the name of one cell", got=f"{len(cells)} that match {pattern!r}", where=f"the grid {grid}",
                 remedy=f"say which: {grid}:{cells[0].name}",
             )  # fmt: skip
         materials = Materials(data_home)

@@ -103,7 +103,7 @@ class RunRecord:
         """The record whose fields `to_line` wrote."""
         if row["format"] > FORMAT:
             raise EvaluationError(
-                wanted=f"run records of format {FORMAT}", got=str(row["format"]), remedy="upgrade sgbt"
+                expected=f"run records of format {FORMAT}", got=str(row["format"]), remedy="upgrade sgbt"
             )
         refuse_odd_fields(RunRecord, row, kind=EvaluationError, where="")
         check_figures(row)
@@ -134,6 +134,6 @@ def read_records(path: str | Path) -> list[RunRecord]:
     files = sorted(path.rglob("records*.jsonl")) if path.is_dir() else [path]
     if not files or not files[0].is_file():
         raise EvaluationError(
-            wanted="a file of run records", got="nothing there", where=str(path), remedy="run sgbt bench first"
+            expected="a file of run records", got="nothing there", where=str(path), remedy="run sgbt bench first"
         )
     return [record for file in files for record in read_rows(file, RECORDS)]

@@ -34,8 +34,8 @@ def _check_metrics(figures: Any, where: str) -> None:
         if isinstance(value, dict):
             _check_metrics(value, f"{where}, {name}")
             continue
-        wanted, fits = next((rule for ending, rule in _RULES.items() if name.endswith(ending)), _FIGURE)
-        _refuse_unless(fits(value), f"{wanted} as {name}", value, where)
+        expected, fits = next((rule for ending, rule in _RULES.items() if name.endswith(ending)), _FIGURE)
+        _refuse_unless(fits(value), f"{expected} as {name}", value, where)
     for name in _SHARES:
         count, total = figures.get(f"{name}_count"), figures.get(f"{name}_total")
         paired = (count is None) == (total is None) and (count is None or count <= total)
@@ -49,7 +49,7 @@ def _check_classes(value: Any, where: str) -> None:
         _refuse_unless(isinstance(value, dict), "figures by class", value, where)
         ByClass.from_json(value)
     except ValueError as problem:
-        raise EvaluationError(wanted="figures by class", got=str(problem), where=where) from problem
+        raise EvaluationError(expected="figures by class", got=str(problem), where=where) from problem
 
 
 def _check_point(point: Any, where: str) -> None:
@@ -62,9 +62,9 @@ def _check_point(point: Any, where: str) -> None:
     _refuse_unless(_FIGURE[1](point.get("accuracy")), "a number as accuracy", point.get("accuracy"), where)
 
 
-def _refuse_unless(fits: bool, wanted: str, got: Any, where: str) -> None:
+def _refuse_unless(fits: bool, expected: str, got: Any, where: str) -> None:
     if not fits:
-        raise EvaluationError(wanted=wanted, got=repr(got)[:80], where=where)
+        raise EvaluationError(expected=expected, got=repr(got)[:80], where=where)
 
 
 def _is_number(value: Any) -> bool:

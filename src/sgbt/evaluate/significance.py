@@ -52,7 +52,7 @@ def compare(first: Sequence[Held], second: Sequence[Held]) -> Paired:
     """The test for one array per seed of either method, in the same order of seeds and texts."""
     if len(first) != len(second) or not first or len({len(held) for held in (*first, *second)}) != 1:
         raise EvaluationError(
-            wanted="the same texts and seeds for both methods",
+            expected="the same texts and seeds for both methods",
             got=f"{[len(held) for held in first]} and {[len(held) for held in second]} texts",
             where="compare",
         )

@@ -85,14 +85,14 @@ class Store:
 
     def driven(self) -> contextlib.AbstractContextManager[None]:
         """Only one benchmark at a time hands out work from this folder."""
-        return claim(self.folder / ".lock", wanted="a folder that no other benchmark works in", kind=EvaluationError)
+        return claim(self.folder / ".lock", expected="a folder that no other benchmark works in", kind=EvaluationError)
 
     def _json(self, path: Path) -> dict[str, Any] | None:
         if not is_there(path):
             return None
         remedy = "delete the folder it is in; that work is then done again"
         return read_json_object(
-            path, kind=EvaluationError, wanted="a file that sgbt wrote", remedy=remedy, finite=False
+            path, kind=EvaluationError, expected="a file that sgbt wrote", remedy=remedy, finite=False
         )
 
     def _write(self, path: Path, content: dict[str, Any]) -> None:
@@ -104,7 +104,7 @@ def read_times(path: Path) -> dict[str, float]:
     """The seconds of every epoch that a training has kept; none where it has kept none."""
     if not path.is_file():
         return {}
-    times = read_json_object(path, kind=EvaluationError, wanted="the seconds of every epoch")
+    times = read_json_object(path, kind=EvaluationError, expected="the seconds of every epoch")
     if odd := [each for each in times.values() if type(each) not in (int, float)]:
-        raise EvaluationError(wanted="the seconds of every epoch", got=repr(odd[0])[:80], where=str(path))
+        raise EvaluationError(expected="the seconds of every epoch", got=repr(odd[0])[:80], where=str(path))
     return times

@@ -77,21 +77,21 @@ class TableReader:
         """Refuse what is left over."""
         if self._fields:
             raise EvaluationError(
-                wanted=f"fields among {', '.join(sorted(self._known))}", got=repr(next(iter(self._fields))),
+                expected=f"fields among {', '.join(sorted(self._known))}", got=repr(next(iter(self._fields))),
                 where=self.where,
             )  # fmt: skip
 
-    def _take(self, name: str, default: Any, kind: type, wanted: str) -> Any:
+    def _take(self, name: str, default: Any, kind: type, expected: str) -> Any:
         self._known.append(name)
         if name not in self._fields:
             if default is _MISSING:
-                raise self._refused(name, wanted, "none")
+                raise self._refused(name, expected, "none")
             return default
         found = self._fields.pop(name)
         if not isinstance(found, kind):
-            raise self._refused(name, wanted, found)
+            raise self._refused(name, expected, found)
         return found
 
-    def _refused(self, name: str, wanted: str, got: Any) -> EvaluationError:
+    def _refused(self, name: str, expected: str, got: Any) -> EvaluationError:
         shown = got if isinstance(got, str) else repr(got)
-        return EvaluationError(wanted=f"{wanted} as {name}", got=shown[:80], where=self.where)
+        return EvaluationError(expected=f"{expected} as {name}", got=shown[:80], where=self.where)

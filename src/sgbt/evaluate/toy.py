@@ -29,7 +29,7 @@ TEXTS = {"train": 240, "dev": 60, "test": 120}
 def toy_dataset(name: str) -> TextDataset:
     """Short reviews in which a few words of one topic, against a lone word of another, decide the label."""
     if name not in CLASSES:
-        raise EvaluationError(wanted=f"one of {', '.join(CLASSES)}", got=repr(name), where="a toy dataset")
+        raise EvaluationError(expected=f"one of {', '.join(CLASSES)}", got=repr(name), where="a toy dataset")
     topics = tuple(TOPICS)[: CLASSES[name]]
     random = np.random.default_rng(len(topics))
 

@@ -105,7 +105,7 @@ class Workplace:
         expected = (self.store.result(key) or {}).get("model_hash")
         if expected is not None and found.identity != expected:
             raise EvaluationError(
-                wanted=f"the model with identity {expected[:12]}",
+                expected=f"the model with identity {expected[:12]}",
                 got=found.identity[:12],
                 where=str(self.store.place(key) / MODEL),
                 remedy="delete that folder; sgbt bench then trains it again",
@@ -123,7 +123,7 @@ class Workplace:
         for name, hash_ in found.items():
             if hash_ != spec[name]:
                 raise EvaluationError(
-                    wanted=f"the {name} with hash {spec[name][:12]}", got=f"hash {hash_[:12]}", where=self.unit.title,
+                    expected=f"the {name} with hash {spec[name][:12]}", got=f"hash {hash_[:12]}", where=self.unit.title,
                     remedy="give every machine the same files",
                 )  # fmt: skip
 
@@ -132,7 +132,7 @@ def check_code(unit: Unit) -> None:
     """That this process runs the code that the key speaks of."""
     if unit.spec["code"] != code_version(unit.kind):
         raise EvaluationError(
-            wanted=f"the code with version {unit.spec['code']}",
+            expected=f"the code with version {unit.spec['code']}",
             got=f"version {code_version(unit.kind)}",
             where=f"the worker for {unit.title}",
             remedy="install one version of sgbt everywhere, and do not change it while a benchmark runs",

@@ -32,7 +32,7 @@ PRECISIONS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 """What weights may be stored in; float64 holds each of them exactly."""
 
 Fault = tuple[str, str]
-"""What is wanted of an array, and what there is."""
+"""What is expected of an array, and what there is."""
 
 
 def fault_in_arrays(model: AnyModel, weights: Mapping[str, Tensor]) -> Fault | None:

@@ -73,6 +73,6 @@ def check_families(families: Sequence[str]) -> None:
     """Refuse a name that is not a family, or one given twice."""
     for name in families:
         if name not in FAMILIES:
-            raise ModelError(wanted=f"some of {', '.join(FAMILIES)}", got=repr(name), where="the option features")
+            raise ModelError(expected=f"some of {', '.join(FAMILIES)}", got=repr(name), where="the option features")
     if len(set(families)) < len(families):
-        raise ModelError(wanted="each family once", got=", ".join(families), where="the option features")
+        raise ModelError(expected="each family once", got=", ".join(families), where="the option features")

@@ -52,15 +52,15 @@ class BagOfNgramsConfig:
             object.__setattr__(self, "more_resolutions", given)
         if not isinstance(given, tuple) or len(given) >= MOST_MAPS:
             raise ModelError(
-                wanted=f"a list of at most {MOST_MAPS - 1} numbers", got=repr(given), where="more_resolutions"
+                expected=f"a list of at most {MOST_MAPS - 1} numbers", got=repr(given), where="more_resolutions"
             )
         counts = self.classes >= 2 and self.minimum_count >= 1 and 1 <= self.longest <= LONGEST
         above_zero = (*self.resolutions, self.prior)
         real = all(isinstance(each, int | float) and 0 < each < math.inf for each in above_zero)
         if not counts or not real or self._odd_ending:
             raise ModelError(
-                wanted=f"two classes, minimum_count of 1, longest from 1 to {LONGEST}, resolutions and prior above 0, "
-                f"ending a whole number from 0 to {MOST_LAST_WORDS:,}",
+                expected=f"two classes, minimum_count of 1, longest from 1 to {LONGEST}, resolutions and prior above 0,"
+                f" ending a whole number from 0 to {MOST_LAST_WORDS:,}",
                 got=str(self),
             )
 

@@ -48,12 +48,12 @@ class BagOfWordsConfig:
                 object.__setattr__(self, name, tuple(given))
         check_families(self.features)
         if not isinstance(self.places, bool):
-            raise ModelError(wanted="places true or false", got=repr(self.places))
+            raise ModelError(expected="places true or false", got=repr(self.places))
         counts = self.classes >= 2 and self.minimum_count >= 1 and 0 <= self.dropout < 1
         finenesses = (self.resolution, *self.ties) if isinstance(self.ties, tuple) else (None,)
         if not counts or not all(isinstance(each, int | float) and 0 < each < math.inf for each in finenesses):
             raise ModelError(
-                wanted="two classes, minimum_count of 1, resolution and ties above 0, dropout below 1",
+                expected="two classes, minimum_count of 1, resolution and ties above 0, dropout below 1",
                 got=str(self),
             )
 
@@ -106,7 +106,7 @@ class BagOfWords(nn.Module):
         """Take the features: a code for every id of the vocabulary, and sorted keys. All weights become zero."""
         largest = int(codes.max()) if len(codes) and not codes.is_meta else 0
         if len(codes) > LARGEST or largest >= LARGEST:
-            raise ModelError(wanted=f"fewer than {LARGEST:,} words and codes", got=f"{len(codes):,} words")
+            raise ModelError(expected=f"fewer than {LARGEST:,} words and codes", got=f"{len(codes):,} words")
         self.register_buffer("codes", codes.to(torch.int64).to(self.bias.device))
         self.register_buffer("keys", keys.to(self.bias.device))
         rows = len(codes) + len(keys)

@@ -30,9 +30,11 @@ class BiLSTMConfig:
 
     def __post_init__(self) -> None:
         if self.pooling not in POOLINGS:
-            raise ModelError(wanted=f"one of {', '.join(POOLINGS)}", got=repr(self.pooling), where="the option pooling")
+            raise ModelError(
+                expected=f"one of {', '.join(POOLINGS)}", got=repr(self.pooling), where="the option pooling"
+            )
         if self.classes < 2 or self.hidden < 1:
-            raise ModelError(wanted="two classes and one hidden unit or more", got=str(self))
+            raise ModelError(expected="two classes and one hidden unit or more", got=str(self))
         check_reading(self.dropout, self.projection)
 
     @property

@@ -73,17 +73,17 @@ def build(plan: dict[str, Any]) -> AnyModel:
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OverflowError) as problem:
         fault = (str(problem).splitlines() or ["?"])[0][:200]
         raise ModelError(
-            wanted="a model description that sgbt wrote", got=f"one with a fault at {fault}", where="config.json"
+            expected="a model description that sgbt wrote", got=f"one with a fault at {fault}", where="config.json"
         ) from problem
 
 
 def options_of(kind: type[Any], given: Mapping[str, Any]) -> Any:
     """The options of a model from JSON, each of the kind that its default has."""
     for field in fields(kind):
-        wanted = kind_of_option(field.default)
+        expected = kind_of_option(field.default)
         value = given.get(field.name, field.default)
-        if not wanted.fits(value) and not (value is None and field.default is None):
-            raise ModelError(wanted=f"{wanted.name} for {field.name}", got=repr(value)[:60], where="config.json")
+        if not expected.fits(value) and not (value is None and field.default is None):
+            raise ModelError(expected=f"{expected.name} for {field.name}", got=repr(value)[:60], where="config.json")
     return kind(**given)
 
 
@@ -91,7 +91,7 @@ def sizes_of(plan: Mapping[str, Any], *names: str) -> tuple[int, ...]:
     """Sizes that a plan states: whole numbers of at least 0."""
     for name in names:
         if type(plan[name]) is not int or plan[name] < 0:
-            raise ModelError(wanted=f"a size for {name}", got=repr(plan[name])[:60], where="config.json")
+            raise ModelError(expected=f"a size for {name}", got=repr(plan[name])[:60], where="config.json")
     return tuple(plan[name] for name in names)
 
 

@@ -48,7 +48,9 @@ class TextClassifier:
         _check_kinds(self)
         object.__setattr__(self, "label_names", tuple(self.label_names))
         if odd := odd_label_names(self.label_names):
-            raise ModelError(wanted="label names that are texts, not empty and distinct", got=odd, where="label_names")
+            raise ModelError(
+                expected="label names that are texts, not empty and distinct", got=odd, where="label_names"
+            )
         for part in parts_of(self.model):
             _check_count("one name for each class of the model", part.config.classes, len(self.label_names))
             _check_count(
@@ -67,7 +69,7 @@ class TextClassifier:
     def _whole(self, texts: Sequence[str]) -> RaggedIds:
         """The ids of all words, those behind the first `max_length` as well."""
         if isinstance(texts, str):
-            raise ModelError(wanted="a list of texts", got="a single text", remedy="put it into a list: [text]")
+            raise ModelError(expected="a list of texts", got="a single text", remedy="put it into a list: [text]")
         tokenised = tokenise(texts, self.tokenizer, cache=False)
         return tokenised.as_ids_of(self.vocabulary.ids_of(tokenised.types))
 
@@ -113,16 +115,16 @@ class TextClassifier:
 def _check_kinds(given: TextClassifier) -> None:
     """That every part is of its kind: what follows relies on it."""
     whole = type(given.max_length) is int and given.max_length >= 1
-    for fits, wanted, value in (
+    for fits, expected, value in (
         (isinstance(given.vocabulary, Vocabulary), "a Vocabulary", given.vocabulary),
         (isinstance(given.tokenizer, Tokenizer), "a Tokenizer", given.tokenizer),
         (isinstance(given.label_names, tuple | list), "a list of label names", given.label_names),
         (whole, "max_length as a whole number of at least 1", given.max_length),
     ):
         if not fits:
-            raise ModelError(wanted=wanted, got=repr(value)[:60], where="a TextClassifier")
+            raise ModelError(expected=expected, got=repr(value)[:60], where="a TextClassifier")
 
 
-def _check_count(wanted: str, expected: int, actual: int) -> None:
-    if expected != actual:
-        raise ModelError(wanted=f"{wanted} ({expected:,})", got=f"{actual:,}", where="a TextClassifier")
+def _check_count(what: str, count: int, actual: int) -> None:
+    if count != actual:
+        raise ModelError(expected=f"{what} ({count:,})", got=f"{actual:,}", where="a TextClassifier")

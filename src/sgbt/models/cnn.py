@@ -43,10 +43,10 @@ class CNNConfig:
             ("pooling", self.pooling, POOLINGS),
         ):
             if value not in allowed:
-                raise ModelError(wanted=f"one of {', '.join(allowed)}", got=repr(value), where=f"the option {field}")
+                raise ModelError(expected=f"one of {', '.join(allowed)}", got=repr(value), where=f"the option {field}")
         object.__setattr__(self, "kernel_sizes", tuple(self.kernel_sizes))
         if self.classes < 2 or self.filters < 1 or not self.kernel_sizes or min(self.kernel_sizes) < 1:
-            raise ModelError(wanted="two classes, one filter and one kernel size or more", got=str(self))
+            raise ModelError(expected="two classes, one filter and one kernel size or more", got=str(self))
         check_reading(self.dropout, self.projection)
 
     @property

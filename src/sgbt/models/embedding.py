@@ -51,7 +51,7 @@ class WordEmbedding(nn.Module):
         """Take the vectors of another vocabulary's words from the same table."""
         if self.source is None:
             raise ModelError(
-                wanted="an embedding made of an EmbeddingTable",
+                expected="an embedding made of an EmbeddingTable",
                 got="one made of a matrix",
                 remedy="pass its vocabulary",
             )
@@ -100,9 +100,9 @@ class WordEmbedding(nn.Module):
 def check_reading(dropout: float, projection: int | None) -> None:
     """Refuse options that no model can be built with."""
     if not 0 <= dropout < 1:
-        raise ModelError(wanted="a share from 0 to below 1", got=str(dropout), where="the option dropout")
+        raise ModelError(expected="a share from 0 to below 1", got=str(dropout), where="the option dropout")
     if projection is not None and projection < 1:
-        raise ModelError(wanted="a width of at least 1", got=str(projection), where="the option projection")
+        raise ModelError(expected="a width of at least 1", got=str(projection), where="the option projection")
 
 
 def matrix_of(table: EmbeddingTable, vocabulary: Vocabulary, *, seed: int = 0) -> Tensor:

@@ -100,7 +100,7 @@ def load_classifier(folder: str | Path) -> TextClassifier:
         )
     except ModelError as problem:
         raise ModelError(
-            wanted=problem.wanted, got=problem.got, where=str(folder), remedy="copy the whole folder again"
+            expected=problem.expected, got=problem.got, where=str(folder), remedy="copy the whole folder again"
         ) from problem
     _check_identity(identity_of(classifier), config, folder)
     if table is not None:
@@ -117,14 +117,14 @@ def _check_identity(own: Identity, config: dict[str, Any], folder: Path) -> None
     for name, found in own.parts.items():
         if stored.get(name, found) != found:
             raise ModelError(
-                wanted=f"the {name} that the identity in config.json covers",
+                expected=f"the {name} that the identity in config.json covers",
                 got="another",
                 where=str(folder),
                 remedy="it was changed after it was saved: copy the whole folder again, or save the changed model anew",
             )
     if config["identity"] != own.hash:
         raise ModelError(
-            wanted=f"the model with identity {config['identity'][:12]}, as config.json says",
+            expected=f"the model with identity {config['identity'][:12]}, as config.json says",
             got=own.hash[:12],
             where=str(folder),
             remedy="copy the whole folder again",
@@ -156,7 +156,7 @@ def load_tensors(path: Path) -> dict[str, torch.Tensor]:
         return safetensors.torch.load_file(path)
     except (safetensors.SafetensorError, OSError) as problem:
         raise ModelError(
-            wanted="a whole safetensors file",
+            expected="a whole safetensors file",
             got=f"one that cannot be read ({problem})",
             where=str(path),
             remedy="train again",
@@ -170,25 +170,25 @@ def _told_of_models() -> Iterator[None]:
         yield
     except (LexiconError, DataError) as problem:
         raise ModelError(
-            wanted=problem.wanted, got=problem.got, where=problem.where, remedy="copy the whole folder again"
+            expected=problem.expected, got=problem.got, where=problem.where, remedy="copy the whole folder again"
         ) from problem
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise ModelError(
-            wanted="the folder of a trained model", got="nothing there", where=str(folder), remedy="see: sgbt train"
+            expected="the folder of a trained model", got="nothing there", where=str(folder), remedy="see: sgbt train"
         )
     try:
-        config = read_json_object(_present(folder / CONFIG), kind=ModelError, wanted=_CONFIG, finite=False)
+        config = read_json_object(_present(folder / CONFIG), kind=ModelError, expected=_CONFIG, finite=False)
         version = config["format"]
         if type(version) is not int or version < 1:
             raise ValueError(version)
     except (ValueError, KeyError, TypeError) as problem:
-        raise ModelError(wanted=_CONFIG, got="something else", where=str(folder)) from problem
+        raise ModelError(expected=_CONFIG, got="something else", where=str(folder)) from problem
     if version > FORMAT:
         raise ModelError(
-            wanted=f"a model folder of format {FORMAT} or older",
+            expected=f"a model folder of format {FORMAT} or older",
             got=f"format {version}, written by sgbt {config.get('sgbt', '?')}",
             where=str(folder),
             remedy="upgrade sgbt",
@@ -196,14 +196,14 @@ def _read_config(folder: Path) -> dict[str, Any]:
     for name, kinds in (FIELDS | {name: LATER_FIELDS[name] for name in LATER_FIELDS if name in config}).items():
         if name not in config or type(config[name]) not in kinds:  # true is no whole number
             got = "none" if name not in config else repr(config[name])[:60]
-            raise ModelError(wanted=f"{name} in config.json as sgbt writes it", got=got, where=str(folder))
+            raise ModelError(expected=f"{name} in config.json as sgbt writes it", got=got, where=str(folder))
     return config
 
 
 def _present(path: Path) -> Path:
     if not path.is_file():
         raise ModelError(
-            wanted=f"the file {path.name}",
+            expected=f"the file {path.name}",
             got="none",
             where=str(path.parent),
             remedy="finish training, or copy the whole folder",
@@ -216,7 +216,7 @@ def _forget(path: Path) -> None:
         path.unlink(missing_ok=True)
     except OSError as problem:
         raise ModelError(
-            wanted="a folder to write to",
+            expected="a folder to write to",
             got=(problem.strerror or str(problem)).lower(),
             where=str(path.parent),
             remedy="choose another folder",
@@ -226,7 +226,7 @@ def _forget(path: Path) -> None:
 def _agree(what: str, expected: str, actual: str, folder: Path) -> None:
     if expected != actual:
         raise ModelError(
-            wanted=f"{what} with hash {expected[:12]}",
+            expected=f"{what} with hash {expected[:12]}",
             got=f"hash {actual[:12]}",
             where=str(folder),
             remedy="copy the whole folder again",
@@ -238,16 +238,16 @@ def _filled(plan: dict[str, Any], path: Path) -> AnyModel:
     stored = load_tensors(path)
     with torch.device("meta"):
         empty = build(plan)
-    wanted = empty.state_dict()
-    if set(stored) != set(wanted):
-        odd = sorted(set(stored) ^ set(wanted))
+    expected = empty.state_dict()
+    if set(stored) != set(expected):
+        odd = sorted(set(stored) ^ set(expected))
         raise ModelError(
-            wanted="the weights that config.json describes", got=f"a difference at {odd[0]}", where=str(path)
+            expected="the weights that config.json describes", got=f"a difference at {odd[0]}", where=str(path)
         )
     for name, tensor in stored.items():
-        if tensor.shape != wanted[name].shape:
+        if tensor.shape != expected[name].shape:
             raise ModelError(
-                wanted=f"{name} of shape {tuple(wanted[name].shape)}", got=str(tuple(tensor.shape)), where=str(path)
+                expected=f"{name} of shape {tuple(expected[name].shape)}", got=str(tuple(tensor.shape)), where=str(path)
             )
     _refuse_odd_arrays(empty, stored, str(path))
     model = build(plan)
@@ -258,4 +258,4 @@ def _filled(plan: dict[str, Any], path: Path) -> AnyModel:
 
 def _refuse_odd_arrays(model: AnyModel, weights: dict[str, torch.Tensor], where: str) -> None:
     if (fault := fault_in_arrays(model, weights)) is not None:
-        raise ModelError(wanted=fault[0], got=fault[1], where=where, remedy="train again")
+        raise ModelError(expected=fault[0], got=fault[1], where=where, remedy="train again")

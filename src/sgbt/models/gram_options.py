@@ -101,7 +101,7 @@ def check_padding(own: Tensor) -> None:
     """Refuse padding among words, [texts, words], where no bound would hold."""
     real = own > 0
     if bool((real[:, 1:] & ~real[:, :-1]).any()):
-        raise ModelError(wanted="padding behind the words of a text", got="padding among them", where="a BagOfNgrams")
+        raise ModelError(expected="padding behind the words of a text", got="padding among them", where="a BagOfNgrams")
 
 
 class _Cells:

@@ -12,8 +12,8 @@ from sgbt.models.folder import CONFIG
 
 def training_note(folder: Path) -> dict[str, Any]:
     """What `save_classifier` was given as `training`; nothing where a folder has none."""
-    config = read_json_object(folder / CONFIG, kind=ModelError, wanted="a config.json that sgbt wrote", finite=False)
+    config = read_json_object(folder / CONFIG, kind=ModelError, expected="a config.json that sgbt wrote", finite=False)
     note = config.get("training")
     if not isinstance(note, dict | None):
-        raise ModelError(wanted="training in config.json as sgbt writes it", got="something else", where=str(folder))
+        raise ModelError(expected="training in config.json as sgbt writes it", got="something else", where=str(folder))
     return note or {}

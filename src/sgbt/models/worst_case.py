@@ -69,7 +69,7 @@ def worst_case_logits(
     A new kind of model registers its own here; with it, it can be trained on the worst case and certified.
     """
     raise ModelError(
-        wanted="a model with a worst case",
+        expected="a model with a worst case",
         got=type(model).__name__,
         remedy="register one: @sgbt.models.worst_case_logits.register",
     )

@@ -37,7 +37,7 @@ class Report:
         path = Path(path)
         if path.suffix not in FORMATS:
             raise EvaluationError(
-                wanted=f"a file name that ends in {', '.join(FORMATS)}", got=path.name, where="the report"
+                expected=f"a file name that ends in {', '.join(FORMATS)}", got=path.name, where="the report"
             )
         with atomic_write(path) as stream:
             stream.write(self.text(path.suffix).encode())
@@ -56,13 +56,13 @@ def report_of_folder(folder: str | Path) -> Report:
     store = Store(folder)
     if not store.folder.is_dir():
         raise EvaluationError(
-            wanted="the folder of a benchmark", got="nothing there", where=str(folder), remedy="run sgbt bench first"
+            expected="the folder of a benchmark", got="nothing there", where=str(folder), remedy="run sgbt bench first"
         )
     plan = Plan.load(store.folder)
     records = gather(store) if any(store.folder.glob("units/*/result.json")) else read_records(store.folder)
     if not records:
         raise EvaluationError(
-            wanted="finished runs", got="none yet", where=str(folder), remedy="wait for sgbt bench to train a model"
+            expected="finished runs", got="none yet", where=str(folder), remedy="wait for sgbt bench to train a model"
         )
     pairs = [(pair[0], pair[1]) for about in plan.grids.values() for pair in about["pairs"]]
     titles = [str(about["title"]) for about in plan.grids.values()]

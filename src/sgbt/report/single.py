@@ -7,7 +7,7 @@ from typing import Any
 
 from sgbt.attacks import AttackResult
 from sgbt.attacks.result import FAILED
-from sgbt.attacks.summary import by_class as answers_by_class
+from sgbt.attacks.result import by_class as answers_by_class
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify.certificate import Verdict
 from sgbt.certify.summary import by_class as proofs_by_class
@@ -79,7 +79,7 @@ def _own_identity(run: Run, proofs: Sequence[Certificate], attacks: Sequence[Att
     for index, name in named:
         if own.named_by(name) is Naming.OTHER:
             raise EvaluationError(
-                wanted=f"rows about the model with identity {own.hash[:12]}",
+                expected=f"rows about the model with identity {own.hash[:12]}",
                 got=f"one about {name[:12]} for text {index}",
                 where="report",
                 remedy="certify and attack this model",

@@ -43,7 +43,7 @@ class UnavailableError(ResourceError):
         told = "; ".join(f"{attempt.provider}: {attempt.outcome}" for attempt in attempts)
         remedy = resource.by_hand or "connect to the internet or to a package registry"
         super().__init__(
-            wanted=f"the resource {resource.name}", got=f"nothing from any provider ({told})", remedy=remedy
+            expected=f"the resource {resource.name}", got=f"nothing from any provider ({told})", remedy=remedy
         )
 
 

@@ -33,5 +33,5 @@ def resource_named(name: str) -> Resource:
     near = difflib.get_close_matches(name, CATALOGUE, n=1)
     remedy = f"did you mean {near[0]}?" if near else "see: sgbt data list"
     raise ResourceError(
-        wanted=f"one of {', '.join(CATALOGUE)}", got=repr(name), where="the resource name", remedy=remedy
+        expected=f"one of {', '.join(CATALOGUE)}", got=repr(name), where="the resource name", remedy=remedy
     )

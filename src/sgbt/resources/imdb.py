@@ -135,7 +135,7 @@ def _write(reviews: list[Review], folder: Path) -> None:
     for split in SPLITS:
         rows = [review for review in reviews if review.split == split]
         if len(rows) != 2 * PER_CLASS:
-            raise SourceFailure(f"{len(rows):,} {split} reviews where {2 * PER_CLASS:,} were wanted")
+            raise SourceFailure(f"{len(rows):,} {split} reviews where {2 * PER_CLASS:,} were expected")
         rows.sort(key=lambda review: (review.label, -1 if review.id is None else review.id, review.text))
         lines = (json.dumps({"id": row.id, "label": row.label, "text": row.text}, ensure_ascii=False) for row in rows)
         path = folder / "imdb" / f"{split}.jsonl.gz"

@@ -201,7 +201,7 @@ def _run(command: list[str], errand: Errand, task: str, size: int) -> None:
 def _checked(folder: Path, pattern: str, sha256: str, title: str) -> Path:
     found = sorted(folder.glob(pattern))
     if len(found) != 1:
-        raise SourceFailure(f"{title} gave {len(found)} files where one was wanted")
+        raise SourceFailure(f"{title} gave {len(found)} files where one was expected")
     if (actual := sha256_of(found[0])) != sha256:
-        raise SourceFailure(f"checksum of {title} is {actual[:12]}..., wanted {sha256[:12]}...")
+        raise SourceFailure(f"checksum of {title} is {actual[:12]}..., expected {sha256[:12]}...")
     return found[0]

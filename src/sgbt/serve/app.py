@@ -173,4 +173,4 @@ def _decoded(body: bytes) -> str:
     try:
         return body.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        raise HTTPException(422, f"wanted text in UTF-8, got the byte 0x{body[problem.start]:02x}.") from None
+        raise HTTPException(422, f"expected text in UTF-8, got the byte 0x{body[problem.start]:02x}.") from None

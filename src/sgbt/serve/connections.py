@@ -110,7 +110,7 @@ class TimedProtocol(HttpToolsProtocol):
         if self._admitted:
             self._head.start()
         else:
-            self._say(503, "wanted a free connection, got none; close others, or try again.")
+            self._say(503, "expected a free connection, got none; close others, or try again.")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection and its deadlines."""
@@ -187,7 +187,7 @@ class TimedProtocol(HttpToolsProtocol):
         if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
             self.transport.abort()  # the answer is half written: nothing can be said any more
         else:
-            self._say(400, "wanted a request in HTTP, got something else.")
+            self._say(400, "expected a request in HTTP, got something else.")
 
     def _should_upgrade(self) -> bool:
         return False  # there are no web sockets here
@@ -206,7 +206,7 @@ class TimedProtocol(HttpToolsProtocol):
 
     def _too_slow(self) -> None:
         if self._begun:
-            self._say(408, f"wanted the head of a request within {self.registry.limits.head_seconds:g} s.")
+            self._say(408, f"expected the head of a request within {self.registry.limits.head_seconds:g} s.")
         else:
             self.transport.abort()
 

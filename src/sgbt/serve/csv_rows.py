@@ -66,7 +66,7 @@ def _classes(found: ByClass) -> dict[str, Any]:
 def _column(table: Table, name: str) -> list[Any]:
     if name not in table.columns:
         raise DataError(
-            wanted=f"a column named {shown([name])}", got=f"the columns {shown(table.columns)}", where=UPLOAD
+            expected=f"a column named {shown([name])}", got=f"the columns {shown(table.columns)}", where=UPLOAD
         )
     return table.columns[name]
 
@@ -74,14 +74,14 @@ def _column(table: Table, name: str) -> list[Any]:
 def _check(table: Table, texts: Sequence[str], most: int) -> None:
     if len(texts) > most:
         raise DataError(
-            wanted=f"at most {most:,} rows",
+            expected=f"at most {most:,} rows",
             got=f"{len(texts):,}",
             where=UPLOAD,
             remedy="use: sgbt certify RUN --data FILE",
         )
     if taken := [name for name in ADDED if name in table.columns]:
         raise DataError(
-            wanted="a file without the columns that are added", got=repr(taken[0]), where=UPLOAD, remedy="rename it"
+            expected="a file without the columns that are added", got=repr(taken[0]), where=UPLOAD, remedy="rename it"
         )
 
 
@@ -89,6 +89,6 @@ def _numbers(table: Table, labels: Sequence[Any], names: Sequence[str]) -> list[
     for row, label in enumerate(labels):
         if label not in names:
             raise DataError(
-                wanted=f"one of the labels {', '.join(names)}", got=repr(label)[:80], where=table.where(row)
+                expected=f"one of the labels {', '.join(names)}", got=repr(label)[:80], where=table.where(row)
             )
     return [names.index(label) for label in labels]

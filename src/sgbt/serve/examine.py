@@ -63,7 +63,7 @@ def log10_combinations(table: SubstitutionTable, words: Sequence[str]) -> float:
 
 def _number(names: Sequence[str], label: str) -> int:
     if label not in names:
-        raise ServeError(wanted=f"one of the labels {', '.join(names)}", got=repr(label[:80]), where="label")
+        raise ServeError(expected=f"one of the labels {', '.join(names)}", got=repr(label[:80]), where="label")
     return names.index(label)
 
 

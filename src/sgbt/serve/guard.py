@@ -93,21 +93,21 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if self._names is not None and _hostname(host) not in self._names:
-            return 421, f"wanted a request to one of {', '.join(sorted(self._names))}, got another host.", {}
+            return 421, f"expected a request to one of {', '.join(sorted(self._names))}, got another host.", {}
         origin = headers.get("origin")
         if origin is not None and _netloc(origin) != host:
-            return 403, "wanted a request of this server's own page, got one of another site.", {}
+            return 403, "expected a request of this server's own page, got one of another site.", {}
         if scope["path"] in self._free:
             return None
         wait = self._rate.wait_for(scope["client"][0] if scope.get("client") else "")
         if wait:
             seconds = str(int(wait) + 1)
-            return 429, f"wanted fewer requests a minute; try again in {seconds} s.", {"Retry-After": seconds}
+            return 429, f"expected fewer requests a minute; try again in {seconds} s.", {"Retry-After": seconds}
         if self._token is not None and not self._knows(headers.get("authorization", "")):
-            return 401, "wanted the header Authorization: Bearer TOKEN.", {"WWW-Authenticate": "Bearer"}
+            return 401, "expected the header Authorization: Bearer TOKEN.", {"WWW-Authenticate": "Bearer"}
         kind = self._kinds.get(scope["path"]) if scope["method"] == "POST" else None
         if kind is not None and headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
-            return 415, f"wanted the content type {kind}.", {}
+            return 415, f"expected the content type {kind}.", {}
         return None
 
     def _knows(self, authorization: str) -> bool:
@@ -119,7 +119,7 @@ class Guard:
     async def _body(self, scope: Scope, receive: Receive) -> tuple[bytes, tuple[int, str, dict[str, str]] | None]:
         """The whole body, unless it is too long or too slow."""
         most = self._sizes.get(scope["path"], self._limits.text_bytes)
-        too_long = 413, f"wanted at most {most:,} bytes, got more.", {"Connection": "close"}
+        too_long = 413, f"expected at most {most:,} bytes, got more.", {"Connection": "close"}
         declared = Headers(scope=scope).get("content-length", "0")
         if not declared.isdecimal() or int(declared) > most:
             return b"", too_long
@@ -129,7 +129,7 @@ class Guard:
                 while True:
                     message = await receive()
                     if message["type"] != "http.request":
-                        return b"", (400, "wanted a whole request, got a part of one.", {})
+                        return b"", (400, "expected a whole request, got a part of one.", {})
                     pieces.append(message.get("body", b""))
                     size += len(pieces[-1])
                     if size > most:
@@ -138,7 +138,7 @@ class Guard:
                         return b"".join(pieces), None
         except TimeoutError:
             seconds = self._limits.body_seconds
-            return b"", (408, f"wanted the whole request within {seconds:g} s.", {"Connection": "close"})
+            return b"", (408, f"expected the whole request within {seconds:g} s.", {"Connection": "close"})
 
 
 def _netloc(origin: str) -> str | None:

@@ -62,7 +62,9 @@ class Limits:
         for field in fields(self):
             if not getattr(self, field.name) > 0:
                 raise ServeError(
-                    wanted=f"{field.name} above 0", got=str(getattr(self, field.name)), where="the limits of the server"
+                    expected=f"{field.name} above 0",
+                    got=str(getattr(self, field.name)),
+                    where="the limits of the server",
                 )
 
 

@@ -9,11 +9,11 @@ from itertools import count
 from typing import Any
 
 from sgbt.attacks import BLACK_BOX, AttackResult, Ensemble, Greedy, attack
-from sgbt.attacks.greedy import Step
 from sgbt.attacks.lockstep import searched_alone
-from sgbt.attacks.method import Limited
 from sgbt.attacks.result import FAILED, SUCCESS
-from sgbt.attacks.scorer import Scorer
+from sgbt.attacks.search.greedy import GreedyStep
+from sgbt.attacks.search.method import Limited
+from sgbt.attacks.search.scorer import Scorer
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import victim_of
 from sgbt.certify import Certificate, Prepared, Verdict, certify, check_consistent
@@ -66,7 +66,7 @@ def _watched(prepared: Prepared, text: str, proof: Certificate, greedy: Greedy, 
     engine = victim.open(tokens, space)
     scorer, numbers = Scorer(engine, space, proof.label), count(1)
 
-    def tell(made: Step) -> None:
+    def tell(made: GreedyStep) -> None:
         step(
             {
                 "kind": "swap",

@@ -53,13 +53,13 @@ class WorkerProcess:
         if message["kind"] == REFUSED:
             raise ServeError(**message["sentence"])
         if message["kind"] != READY:
-            raise ServeError(wanted="models that load", got=message["reason"], remedy="see sgbt --debug explain RUN")
+            raise ServeError(expected="models that load", got=message["reason"], remedy="see sgbt --debug explain RUN")
         models, identities = message["models"], message["identities"]
         if announced is not None and identities != list(announced):
             self.end()
             changed = [run for run, new, old in zip(self._runs, identities, announced, strict=True) if new != old]
             raise ServeError(
-                wanted="the model that this server announced when it started",
+                expected="the model that this server announced when it started",
                 got="another",
                 where=", ".join(changed),
                 remedy="put the model back, or start the server again",

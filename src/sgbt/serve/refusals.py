@@ -34,12 +34,12 @@ REFUSALS: Responses = {
         504: "The job took longer than allowed, and was ended.",
     }.items()
 }
-FAILURE = "wanted an answer, got none: an error in the server; its log has the details."
-UNREADABLE = "wanted a JSON document in UTF-8, got something else."
+FAILURE = "expected an answer, got none: an error in the server; its log has the details."
+UNREADABLE = "expected a JSON document in UTF-8, got something else."
 WITHOUT_SENTENCE = {
     400: UNREADABLE,
-    404: "wanted one of the addresses that /docs describes, got another.",
-    405: "wanted a method that /docs describes for this address, got another.",
+    404: "expected one of the addresses that /docs describes, got another.",
+    405: "expected a method that /docs describes for this address, got another.",
 }
 """What the framework says in two words, in a sentence."""
 
@@ -56,10 +56,10 @@ def why(message: Mapping[str, Any]) -> tuple[int, str]:
     if message["kind"] == REFUSED:
         return 422, str(ServeError(**message["sentence"]))
     if message["kind"] == TIMED_OUT:
-        return 504, f"wanted an answer within {message['seconds']:g} s, got none; the job was ended."
+        return 504, f"expected an answer within {message['seconds']:g} s, got none; the job was ended."
     if message["kind"] == LEFT:
-        return 499, "wanted a client that waits for its answer, got none."  # for the metrics: nobody reads it
-    return 500, f"wanted an answer, got none: {message['reason']}."
+        return 499, "expected a client that waits for its answer, got none."  # for the metrics: nobody reads it
+    return 500, f"expected an answer, got none: {message['reason']}."
 
 
 def sentence_of(problem: Mapping[str, Any]) -> str:
@@ -69,10 +69,10 @@ def sentence_of(problem: Mapping[str, Any]) -> str:
         case "json_invalid":
             return UNREADABLE
         case "missing":
-            return f"wanted {where or 'a JSON document'}, got none."
+            return f"expected {where or 'a JSON document'}, got none."
         case "extra_forbidden":
-            return f"wanted only fields that /docs describes, got {where}."
-    return f"{where or 'wanted another request'}: {problem['msg']}."
+            return f"expected only fields that /docs describes, got {where}."
+    return f"{where or 'expected another request'}: {problem['msg']}."
 
 
 def refusal(status: int, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
@@ -87,7 +87,7 @@ async def _invalid(request: Request, problem: Exception) -> JSONResponse:
 
 async def _refused(request: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, HTTPException)
-    own = problem.detail.startswith("wanted ")
+    own = problem.detail.startswith("expected ")
     detail = problem.detail if own else WITHOUT_SENTENCE.get(problem.status_code, problem.detail)
     return refusal(problem.status_code, detail, problem.headers)
 

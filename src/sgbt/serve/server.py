@@ -76,11 +76,11 @@ def check_token(host: str, token: str | None) -> None:
     advice = 'set a long one, such as: export SGBT_TOKEN="$(openssl rand -hex 16)"'
     if token is None and not is_loopback(host):
         raise ServeError(
-            wanted="a token, since others can reach this address", got="none", where=f"--host {host}", remedy=advice
+            expected="a token, since others can reach this address", got="none", where=f"--host {host}", remedy=advice
         )
     if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
         raise ServeError(
-            wanted=f"a token of {SHORTEST_TOKEN} or more printable ASCII characters",
+            expected=f"a token of {SHORTEST_TOKEN} or more printable ASCII characters",
             got=f"one of {len(token)}",
             where="SGBT_TOKEN or --token",
             remedy=advice,
@@ -94,14 +94,14 @@ def check_proxy(proxy: str | None) -> None:
             ip_network(proxy, strict=False)
     except ValueError:
         raise ServeError(
-            wanted="the address of a proxy, or a network", got=repr(proxy)[:80], where="--trust-proxy"
+            expected="the address of a proxy, or a network", got=repr(proxy)[:80], where="--trust-proxy"
         ) from None
 
 
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens at the address, or one sentence on why that cannot be."""
     if not 0 <= port < 65536:
-        raise ServeError(wanted="a port from 0 to 65535", got=str(port), where="--port")
+        raise ServeError(expected="a port from 0 to 65535", got=str(port), where="--port")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
@@ -114,7 +114,7 @@ def bound(host: str, port: int) -> socket.socket:
             raise
     except OSError as problem:
         raise ServeError(
-            wanted="an address to listen at",
+            expected="an address to listen at",
             got=(problem.strerror or str(problem)).lower(),
             where=f"{host}, port {port}",
             remedy="choose another --port, or --port 0 for any that is free",

@@ -66,7 +66,7 @@ class Desk:
             classifier = load_classifier(folder)
             if classifier.table is None:
                 raise ServeError(
-                    wanted="a model that was trained with a substitution table",
+                    expected="a model that was trained with a substitution table",
                     got="one without",
                     where=str(folder),
                     remedy="train it with --substitutions, such as counter_fitted",
@@ -125,5 +125,5 @@ class Desk:
             return next(iter(self.models.values()))
         if name not in self.models:
             known = ", ".join(map(repr, self.models))
-            raise ServeError(wanted=f"one of the models {known}", got=repr(name[:80]), where="model")
+            raise ServeError(expected=f"one of the models {known}", got=repr(name[:80]), where="model")
         return self.models[name]

@@ -25,7 +25,7 @@ def submitted(pool: Pool, scope: Scope, task: Mapping[str, Any], seconds: float)
         return pool.submit(task, seconds=seconds, client=client)
     except BusyError:
         wait = {"Retry-After": "5"}
-        raise HTTPException(503, "wanted a free place in the queue, got none; try again.", headers=wait) from None
+        raise HTTPException(503, "expected a free place in the queue, got none; try again.", headers=wait) from None
 
 
 async def answer_to(scope: Scope, receive: Receive, job: Job) -> Any:

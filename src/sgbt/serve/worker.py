@@ -63,7 +63,7 @@ def _answered(desk: Any, task: dict[str, Any], pipe: Connection) -> dict[str, An
 
 def _told(problem: Exception) -> dict[str, Any]:
     if isinstance(problem, SgbtError):
-        parts = {"wanted": problem.wanted, "got": problem.got, "where": problem.where, "remedy": problem.remedy}
+        parts = {"expected": problem.expected, "got": problem.got, "where": problem.where, "remedy": problem.remedy}
         return {"kind": REFUSED, "sentence": parts}
     traceback.print_exception(problem, file=sys.stderr)  # for whoever runs the server, never for a client
     return {"kind": FAILED, "reason": "an error in the server; its log has the details"}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from sgbt.attacks.engine import Question, Swaps
+from sgbt.attacks.queries.engine import Query, WordSwaps
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import victim_of
 from sgbt.certify import certify, in_float64, rounding_slack
@@ -138,7 +138,7 @@ class ModelContract:
             tokens = classifier.tokenizer.tokenize(text)
             space = SearchSpace.of(tokens.words, TABLE)
             positions, chosen = space.swaps
-            question = Question(space.original[None], Swaps(np.zeros_like(positions), positions, chosen))
+            question = Query(space.original[None], WordSwaps(np.zeros_like(positions), positions, chosen))
             (answer,) = victim.answers([victim.open(tokens, space)], [question])
             new = (tokens.written({int(at): space.options[at][to]}) for at, to in zip(positions, chosen, strict=True))
             expected = classifier.predict([text, *map(str, new)]).probabilities

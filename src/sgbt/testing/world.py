@@ -31,7 +31,7 @@ def texts_to_enumerate(classifier: TextClassifier, count: int, *, most: int = 10
             found.append(text)
         if len(found) == count:
             return found
-    raise AssertionError(f"wanted {count} texts of at most {most} versions, got {len(found)}")
+    raise AssertionError(f"expected {count} texts of at most {most} versions, got {len(found)}")
 
 
 def versions(classifier: TextClassifier, text: str, *, budget: int | None = None) -> list[str]:

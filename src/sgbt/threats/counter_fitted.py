@@ -16,7 +16,7 @@ def counter_fitted_table(*, nearest: int, data_home: Path | None) -> Substitutio
     """The first `nearest` of the published neighbours of every word that are one token here."""
     if not 1 <= nearest <= PUBLISHED_NEIGHBOURS:
         raise LexiconError(
-            wanted=f"1 to {PUBLISHED_NEIGHBOURS} neighbours, which is what the published list has",
+            expected=f"1 to {PUBLISHED_NEIGHBOURS} neighbours, which is what the published list has",
             got=str(nearest),
             where="nearest",
         )

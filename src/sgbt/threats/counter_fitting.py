@@ -34,11 +34,11 @@ class CounterFitting:
         for name in ("antonym_margin", "synonym_margin", "neighbourhood"):
             value = getattr(self, name)
             if not 0 <= value <= 2:
-                raise LexiconError(wanted=f"a cosine distance between 0 and 2 for {name}", got=str(value))
+                raise LexiconError(expected=f"a cosine distance between 0 and 2 for {name}", got=str(value))
         for name in ("antonym_weight", "synonym_weight", "preservation_weight", "steps"):
             value = getattr(self, name)
             if not value >= 0:
-                raise LexiconError(wanted=f"{name} of at least 0", got=str(value))
+                raise LexiconError(expected=f"{name} of at least 0", got=str(value))
 
     def fit(
         self, vectors: NDArray[np.float32], *, synonyms: NDArray[np.int64], antonyms: NDArray[np.int64]

@@ -33,9 +33,9 @@ def neighbour_entries(
 ) -> dict[str, tuple[str, ...]]:
     """For each word the words at the nearest points."""
     if nearest < 1:
-        raise LexiconError(wanted="at least 1 neighbour", got=str(nearest), where="nearest")
+        raise LexiconError(expected="at least 1 neighbour", got=str(nearest), where="nearest")
     if not distance > 0:
-        raise LexiconError(wanted="a distance above 0", got=str(distance), where="distance")
+        raise LexiconError(expected="a distance above 0", got=str(distance), where="distance")
     found = nearest_neighbours(points, nearest=nearest, distance=distance)
     return {
         word: tuple(words[row] for row in rows if row >= 0)

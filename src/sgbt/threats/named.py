@@ -79,7 +79,7 @@ def _parsed(part: str) -> tuple[str, dict[str, Any]]:
     head, _, written = part.strip().partition(":")
     if head not in _MAKERS:
         raise LexiconError(
-            wanted=f"one of {', '.join(TABLES)}, or a JSON file",
+            expected=f"one of {', '.join(TABLES)}, or a JSON file",
             got=repr(part),
             where="--substitutions",
             remedy=did_you_mean(head, TABLES),
@@ -95,7 +95,7 @@ def _option(head: str, written: str) -> tuple[str, Any]:
     known = _OPTIONS.get(head, {})
     if name not in known:
         raise LexiconError(
-            wanted=f"{head} with options among {', '.join(known)}" if known else f"{head} without options",
+            expected=f"{head} with options among {', '.join(known)}" if known else f"{head} without options",
             got=repr(written),
             where="--substitutions",
             remedy=did_you_mean(name, known),
@@ -104,4 +104,4 @@ def _option(head: str, written: str) -> tuple[str, Any]:
         return name, {"true": True, "false": False}[value] if known[name] is bool else known[name](value)
     except (KeyError, ValueError):
         kind = {int: "a whole number", float: "a number", bool: "true or false"}[known[name]]
-        raise LexiconError(wanted=f"{kind} as {name}", got=repr(value), where=f"--substitutions {head}") from None
+        raise LexiconError(expected=f"{kind} as {name}", got=repr(value), where=f"--substitutions {head}") from None

@@ -24,7 +24,7 @@ def named_entities(texts: Split, *, most: int = 5, least: int = 10) -> Substitut
     Join it to the table of an attack: `table | named_entities(reviews.train)`.
     """
     if most < 1 or least < 1:
-        raise LexiconError(wanted="most and least of at least 1", got=f"most {most}, least {least}")
+        raise LexiconError(expected="most and least of at least 1", got=f"most {most}, least {least}")
     tokenizer = Tokenizer()
     inside: Counter[str] = Counter()
     capitals: dict[int, Counter[str]] = {int(label): Counter() for label in texts.labels}

@@ -47,7 +47,7 @@ def read_meanings(path: Path, *, translations: bool) -> dict[str, frozenset[Mean
             return {word: meanings for word, meanings in _rows(stream, path, translations=translations) if meanings}
     except (OSError, LexiconError, ValueError, KeyError, TypeError) as problem:
         raise LexiconError(
-            wanted="gzipped JSON lines with word, wn and zh",
+            expected="gzipped JSON lines with word, wn and zh",
             got="a file that is cut short or different",
             where=str(path),
             remedy="fetch it again",

@@ -27,7 +27,7 @@ class EmbeddingStart:
     def __post_init__(self) -> None:
         if (self.width is not None and self.width < 1) or not 0 < self.spread < math.inf:
             raise LexiconError(
-                wanted="a width of at least 1 and a spread above 0",
+                expected="a width of at least 1 and a spread above 0",
                 got=f"width {self.width} and spread {self.spread:g}",
                 where="the start of the embedding",
             )
@@ -37,7 +37,7 @@ class EmbeddingStart:
         if self.averaged:
             if table is None:
                 raise LexiconError(
-                    wanted="substitutes to average over", got="none", where="the start of the embedding",
+                    expected="substitutes to average over", got="none", where="the start of the embedding",
                     remedy="name substitutions, or leave out averaged",
                 )  # fmt: skip
             vectors = smoothed_vectors(vectors, table)

@@ -84,14 +84,14 @@ class SubstitutionIndex:
         """
         if not (self.complete or unknown_is_fixed) and bool((ids == UNKNOWN).any()):
             raise LexiconError(
-                wanted=f"texts as words, since {len(self.outside):,} words with substitutes are not in the vocabulary",
+                expected=f"texts as words: {len(self.outside):,} words with substitutes are not in the vocabulary",
                 got="ids in which some word is unknown",
                 where="SubstitutionIndex.for_ids",
                 remedy="use for_words, or unknown_is_fixed=True if unknown words are never replaced",
             )
         if ids.numel() and not (int(ids.min()) >= 0 and int(ids.max()) < len(self.vocabulary)):
             raise LexiconError(
-                wanted=f"ids from 0 to {len(self.vocabulary) - 1}",
+                expected=f"ids from 0 to {len(self.vocabulary) - 1}",
                 got=f"{int(ids.min())} to {int(ids.max())}",
                 where="SubstitutionIndex.for_ids",
             )
@@ -103,7 +103,7 @@ class SubstitutionIndex:
         Slots that no position of the batch needs are cut off.
         """
         if rows.dim() != 2:
-            raise LexiconError(wanted="numbers [texts, words]", got=f"shape {tuple(rows.shape)}")
+            raise LexiconError(expected="numbers [texts, words]", got=f"shape {tuple(rows.shape)}")
         device, rows = rows.device, rows.cpu()
         counts = self.counts[rows]
         widest = int(counts.max()) if counts.numel() else 1

@@ -29,16 +29,16 @@ class Substitutions:
         ids, allowed = self.ids, self.allowed
         if ids.dim() != 3 or ids.shape[2] < 1 or ids.shape != allowed.shape:
             raise LexiconError(
-                wanted="ids and allowed of one shape [texts, words, choices]",
+                expected="ids and allowed of one shape [texts, words, choices]",
                 got=f"{tuple(ids.shape)} and {tuple(allowed.shape)}",
                 where="Substitutions",
             )
         if ids.dtype != torch.int64 or allowed.dtype != torch.bool:
             raise LexiconError(
-                wanted="int64 ids and bool allowed", got=f"{ids.dtype} and {allowed.dtype}", where="Substitutions"
+                expected="int64 ids and bool allowed", got=f"{ids.dtype} and {allowed.dtype}", where="Substitutions"
             )
         if not bool(allowed[..., 0].all()):
-            raise LexiconError(wanted="the word itself allowed everywhere", got="not", where="Substitutions")
+            raise LexiconError(expected="the word itself allowed everywhere", got="not", where="Substitutions")
 
     @property
     def original(self) -> Tensor:

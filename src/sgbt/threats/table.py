@@ -45,7 +45,7 @@ class SubstitutionTable:
         problem = first_problem(entries)
         if problem:
             raise LexiconError(
-                wanted="substitutes that are single words in lower case, none repeated, none the word itself",
+                expected="substitutes that are single words in lower case, none repeated, none the word itself",
                 got=problem,
                 where=self.name,
             )
@@ -117,7 +117,7 @@ class SubstitutionTable:
     def nearest(self, count: int) -> SubstitutionTable:
         """At most the first `count` substitutes of every word."""
         if count < 0:
-            raise LexiconError(wanted="a number of substitutes of at least 0", got=str(count))
+            raise LexiconError(expected="a number of substitutes of at least 0", got=str(count))
         kept = {word: substitutes[:count] for word, substitutes in self.entries.items()}
         return SubstitutionTable(kept, f"{self.name}, nearest {count}")
 
@@ -133,7 +133,7 @@ class SubstitutionTable:
         for word in dict.fromkeys(each for pair in self.entries.items() for each in (pair[0], *pair[1])):
             if not tokenizer.is_word(word):
                 raise LexiconError(
-                    wanted="a table whose words are single words for the model's tokenizer",
+                    expected="a table whose words are single words for the model's tokenizer",
                     got=f"{word!r}, which it reads as {' '.join(tokenizer.words(word)) or 'nothing'!r}",
                     where=self.name,
                     remedy="mend the token pattern, or leave that word out of the table",

@@ -33,7 +33,7 @@ def read_table(path: Path, *, name: str | None = None, drop_invalid: bool = Fals
     own = document.get("format") == FORMAT
     if own and document.get("version") != SubstitutionTable.version:
         raise LexiconError(
-            wanted=f"a substitution table of version {SubstitutionTable.version}",
+            expected=f"a substitution table of version {SubstitutionTable.version}",
             got=f"version {document.get('version')}",
             where=str(path),
             remedy="upgrade sgbt, or write the table with plain=True",
@@ -43,7 +43,7 @@ def read_table(path: Path, *, name: str | None = None, drop_invalid: bool = Fals
         entries = _dropping(entries, path)
     elif problem := first_problem(entries):
         raise LexiconError(
-            wanted="substitutes that are single words in lower case, none repeated, none the word itself",
+            expected="substitutes that are single words in lower case, none repeated, none the word itself",
             got=problem,
             where=str(path),
             remedy="mend that entry, or leave such entries out with drop_invalid=True",
@@ -52,7 +52,7 @@ def read_table(path: Path, *, name: str | None = None, drop_invalid: bool = Fals
     table = SubstitutionTable(entries, name or (stored if isinstance(stored, str) else path.name.split(".")[0]))
     if own and not drop_invalid and document.get("hash") != table.hash:
         raise LexiconError(
-            wanted=f"a table with hash {str(document.get('hash'))[:12]}, as it says itself",
+            expected=f"a table with hash {str(document.get('hash'))[:12]}, as it says itself",
             got=f"{table.hash[:12]}",
             where=str(path),
             remedy="it was changed after it was written: fetch or write it again",
@@ -66,20 +66,20 @@ def plain_entries(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
-    content = read_bounded(path, kind=LexiconError, wanted="a JSON file of substitutes")
+    content = read_bounded(path, kind=LexiconError, expected="a JSON file of substitutes")
     if content.startswith(MAGIC):
         content = unpacked(content, kind=LexiconError, where=str(path), most=MOST_BYTES)
-    wanted = 'a JSON object such as {"film": ["movie"]}'
-    return json_object(content, kind=LexiconError, where=str(path), wanted=wanted, remedy="check the file")
+    expected = 'a JSON object such as {"film": ["movie"]}'
+    return json_object(content, kind=LexiconError, where=str(path), expected=expected, remedy="check the file")
 
 
 def _checked_lists(entries: object, path: Path) -> dict[str, tuple[str, ...]]:
     if not isinstance(entries, dict):
-        raise LexiconError(wanted='"substitutes" as a JSON object', got=_kind(entries), where=str(path))
+        raise LexiconError(expected='"substitutes" as a JSON object', got=_kind(entries), where=str(path))
     for word, substitutes in entries.items():
         if not isinstance(substitutes, list) or not all(isinstance(substitute, str) for substitute in substitutes):
             raise LexiconError(
-                wanted=f"a list of words for {word!r}",
+                expected=f"a list of words for {word!r}",
                 got=_kind(substitutes),
                 where=str(path),
                 remedy="mend that entry",

@@ -46,15 +46,15 @@ class Vocabulary:
         words = tuple(self.words)
         for word in words:
             if not isinstance(word, str) or not word or word.split() != [word]:
-                raise LexiconError(wanted="words without spaces", got=repr(word), where="the vocabulary")
+                raise LexiconError(expected="words without spaces", got=repr(word), where="the vocabulary")
             if not has_bytes(word):
                 raise LexiconError(
-                    wanted="whole characters", got=f"a lone surrogate, {word!r},", where="the vocabulary"
+                    expected="whole characters", got=f"a lone surrogate, {word!r},", where="the vocabulary"
                 )
         index = dict(zip(words, range(2, len(words) + 2), strict=True))
         if len(index) != len(words):
             twice = next(word for place, word in enumerate(words, start=2) if index[word] != place)
-            raise LexiconError(wanted="distinct words", got=f"{twice!r} twice", where="the vocabulary")
+            raise LexiconError(expected="distinct words", got=f"{twice!r} twice", where="the vocabulary")
         object.__setattr__(self, "words", words)
         object.__setattr__(self, "index", index)
 
@@ -77,7 +77,7 @@ class Vocabulary:
         """
         for name, value in (("minimum_count", minimum_count), ("limit", 0 if limit is None else limit)):
             if value < 0:
-                raise LexiconError(wanted=f"{name} of at least 0", got=str(value))
+                raise LexiconError(expected=f"{name} of at least 0", got=str(value))
         frequent = [word for word in counts if counts[word] >= minimum_count and has_bytes(word)]
         kept = dict.fromkeys(sorted(frequent, key=lambda word: (-counts[word], word))[:limit])
         added: dict[str, None] = {}
@@ -123,7 +123,7 @@ class Vocabulary:
         found = []
         for number in map(int, ids):
             if not 0 <= number < len(self):
-                raise LexiconError(wanted=f"ids from 0 to {len(self) - 1}", got=str(number), where="the vocabulary")
+                raise LexiconError(expected=f"ids from 0 to {len(self) - 1}", got=str(number), where="the vocabulary")
             if number != PADDING:
                 found.append("<unknown>" if number == UNKNOWN else self.words[number - 2])
         return found
@@ -137,22 +137,22 @@ class Vocabulary:
     @classmethod
     def load(cls, path: str | Path) -> Vocabulary:
         """Read what `save` wrote, and check it against its hash."""
-        wanted = "a vocabulary that Vocabulary.save wrote"
-        document = read_json_object(Path(path), kind=LexiconError, wanted=wanted)
+        expected = "a vocabulary that Vocabulary.save wrote"
+        document = read_json_object(Path(path), kind=LexiconError, expected=expected)
         if document.get("format") != FORMAT or not document.keys() >= {"version", "hash", "words"}:
-            raise LexiconError(wanted=wanted, got="something else", where=str(path))
-        version, expected, words = document["version"], document["hash"], document["words"]
+            raise LexiconError(expected=expected, got="something else", where=str(path))
+        version, hashed, words = document["version"], document["hash"], document["words"]
         if version != FORMAT_VERSION or not isinstance(words, list):
             raise LexiconError(
-                wanted=f"a vocabulary of version {FORMAT_VERSION}",
+                expected=f"a vocabulary of version {FORMAT_VERSION}",
                 got=f"version {version}",
                 where=str(path),
                 remedy="upgrade sgbt",
             )
         vocabulary = cls(tuple(words))
-        if vocabulary.hash != expected:
+        if vocabulary.hash != hashed:
             raise LexiconError(
-                wanted="the words it was written with",
+                expected="the words it was written with",
                 got="others",
                 where=str(path),
                 remedy="it was changed after it was written: save it again",

@@ -23,7 +23,7 @@ def wordnet_synonyms(word: str, pos: str, *, wordnet: WordNet | None = None) -> 
     Only single tokens in lower case that are not another form of the word itself.
     """
     if pos not in PARTS_OF_SPEECH:
-        raise LexiconError(wanted=f"one of {', '.join(PARTS_OF_SPEECH)}", got=repr(pos), where="pos")
+        raise LexiconError(expected=f"one of {', '.join(PARTS_OF_SPEECH)}", got=repr(pos), where="pos")
     is_word = Tokenizer().is_word
     found = (wordnet or load_wordnet()).synonyms(word, pos)
     return tuple(synonym for synonym in found if "_" not in synonym and is_word(synonym))

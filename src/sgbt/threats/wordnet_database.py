@@ -123,7 +123,7 @@ def read_wordnet(folder: Path) -> WordNet:
     except (OSError, ValueError, IndexError, KeyError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) and problem.strerror else "a line it cannot read"
         raise LexiconError(
-            wanted="WordNet's database files", got=reason.lower(), where=str(folder), remedy="sgbt data get wordnet"
+            expected="WordNet's database files", got=reason.lower(), where=str(folder), remedy="sgbt data get wordnet"
         ) from problem
 
 

@@ -28,7 +28,7 @@ def hypernym_table(words: Iterable[str] | None, *, largest: int, data_home: Path
     mean nothing alike. A word's own opposites are left out.
     """
     if largest < 2:
-        raise LexiconError(wanted="groups of at least 2 words", got=str(largest), where="largest")
+        raise LexiconError(expected="groups of at least 2 words", got=str(largest), where="largest")
     database = load_wordnet(data_home=data_home)
     groups, opposites = _groups(database), _opposites(database)
     entries = {}

@@ -115,7 +115,7 @@ def with_options(value: Value, options: dict[str, Any], where: str) -> Value:
             raise TrainingError(
                 expected=f"one of {', '.join(sorted(known)) or 'no'} options", got=repr(name), where=where
             )
-        wanted = kind_of_option(getattr(value, name) if known[name] is MISSING else known[name])
-        if not wanted.fits(option):
-            raise TrainingError(expected=f"{wanted.name} for {name}", got=repr(option), where=where)
+        expected = kind_of_option(getattr(value, name) if known[name] is MISSING else known[name])
+        if not expected.fits(option):
+            raise TrainingError(expected=f"{expected.name} for {name}", got=repr(option), where=where)
     return replace(value, **options)

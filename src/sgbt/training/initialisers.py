@@ -131,10 +131,10 @@ def check_starts_as_linear(model: Network) -> None:
         f"{config.classes} filters or units and numbers per word at least": config.classes
         > min(units, model.embedding.width),
     }
-    for wanted, fails in odd.items():
+    for expected, fails in odd.items():
         if fails:
             raise TrainingError(
-                expected=f"a network with {wanted}", got=str(config), where="warm start"
+                expected=f"a network with {expected}", got=str(config), where="warm start"
             )
 
 

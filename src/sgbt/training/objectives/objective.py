@@ -101,5 +101,5 @@ def mixed_cross_entropy(clean: Tensor, worst: Tensor, labels: Tensor, *, share: 
 def check_range(name: str, value: float, least: float, greatest: float = math.inf) -> None:
     """Refuse an option outside its range, by name."""
     if not least <= value <= greatest or value == math.inf:  # refuses NaN as well
-        wanted = f"at least {least:g} and finite" if greatest == math.inf else f"from {least:g} to {greatest:g}"
-        raise TrainingError(expected=f"{name} {wanted}", got=str(value), where="the objective")
+        expected = f"at least {least:g} and finite" if greatest == math.inf else f"from {least:g} to {greatest:g}"
+        raise TrainingError(expected=f"{name} {expected}", got=str(value), where="the objective")

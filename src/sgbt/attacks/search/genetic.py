@@ -23,9 +23,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.attacks.engine import Probabilities
-from sgbt.attacks.method import Limited, at_least, draw_each, first_where
-from sgbt.attacks.scorer import Asking, Scorer
+from sgbt.attacks.queries.engine import Probabilities
+from sgbt.attacks.search.method import Limited, at_least, draw_each, first_where
+from sgbt.attacks.search.scorer import Asking, Scorer
 from sgbt.attacks.space import SearchSpace, State
 
 

@@ -1,6 +1,6 @@
 """Scorer: an attack's only way to its victim. It counts, and it stops an attack that has used up its queries.
 
-A search does not call its victim: it yields a `Question` and is sent the answer, so that many searches can wait side by
+A search does not call its victim: it yields a `Query` and is sent the answer, so that many searches can wait side by
 side and be answered together. What asks is a generator; `yield from` hands its result on.
 """
 
@@ -12,14 +12,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.attacks.classifier_engine import ClassifierEngine
-from sgbt.attacks.engine import Neighbourhood, Probabilities, Question, Swaps, TextEngine
+from sgbt.attacks.queries.classifier import ClassifierEngine
+from sgbt.attacks.queries.engine import Neighbourhood, Probabilities, Query, TextEngine, WordSwaps
 from sgbt.attacks.space import SearchSpace, State
 from sgbt.core.errors import AttackError
 
 T = TypeVar("T")
-Asking = Generator[Question, Neighbourhood, T]
-"""Something that asks questions, is sent the answers, and comes to a result."""
+Asking = Generator[Query, Neighbourhood, T]
+"""Something that asks queries, is sent the answers, and comes to a result."""
 
 MARGIN = 2e-6
 """How far another label must lead before a text counts as broken: more than scores can differ by rounding."""
@@ -53,7 +53,7 @@ class Scorer:
         """Label probabilities [texts, labels]; with `free`, the attack charges for those it looks at."""
         if not free:
             self.charge(len(states))
-        return self._kept((yield Question(states)).texts, states)
+        return self._kept((yield Query(states)).texts, states)
 
     def neighbourhood(
         self,
@@ -71,8 +71,8 @@ class Scorer:
         """
         if not free:
             self.charge(len(owners))
-        swaps = Swaps(owners, positions, choices)
-        found = yield Question(states, swaps)
+        swaps = WordSwaps(owners, positions, choices)
+        found = yield Query(states, swaps)
         if not self._rejected:
             return found
         return Neighbourhood(self._kept(found.texts, states), self._kept(found.swaps, swaps.applied(states)))
@@ -86,7 +86,7 @@ class Scorer:
         """First-order change of the label's lead for every choice [positions, choices]: white box, one query."""
         if not isinstance(self._engine, ClassifierEngine):
             raise AttackError(
-                wanted="a model with gradients",
+                expected="a model with gradients",
                 got="a callable",
                 where="the attack gradient",
                 remedy="pass a TextClassifier, or use greedy or pwws",

@@ -1,12 +1,13 @@
 """The query engine: the scores of "this text with these swaps", many at once, equal to the model's own.
 
-An attack asks thousands of times about texts that differ in a word or two. Each kind of network has its own way to
-reuse what those texts share (`FastNetwork`), and answers the questions of several attacks at once.
+An attack asks thousands of times about texts that differ in a word or two. Each kind of model has its own way to reuse
+what those texts share, a `QueryEngine` registered with `query_engine` beside its implementation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any, Protocol
@@ -26,7 +27,7 @@ Classify = Callable[[Sequence[str]], NDArray[np.floating]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Swaps:
+class WordSwaps:
     """One-word changes of some texts: text `owners[j]` with choice `choices[j]` at position `positions[j]`.
 
     Changes of one text stand together, in the order of the texts.
@@ -46,17 +47,17 @@ class Swaps:
         return changed
 
 
-def no_swaps() -> Swaps:
+def _no_swaps() -> WordSwaps:
     """No change of any text."""
-    return Swaps(*(np.zeros(0, np.int64) for _ in range(3)))
+    return WordSwaps(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class Query:
     """What an attack asks: the scores of some texts of its space, and of one-word changes of them."""
 
     states: State
-    swaps: Swaps = field(default_factory=no_swaps)
+    swaps: WordSwaps = field(default_factory=_no_swaps)
 
     def __len__(self) -> int:
         return len(self.states) + len(self.swaps)
@@ -73,21 +74,21 @@ class Neighbourhood:
 class TextEngine(Protocol):
     """What a model says about the texts of one search space."""
 
-    def answer(self, question: Question) -> Neighbourhood:
+    def answer(self, query: Query) -> Neighbourhood:
         """Label probabilities of the texts asked about and of their changes."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IdQuestion:
-    """A question in ids: texts [texts, words], changes of them, and the id that each change puts in.
+class IdQuery:
+    """A query in ids: texts [texts, words], changes of them, and the id that each change puts in.
 
     `states` are the same texts in choices: 0 where the word is the original one.
     """
 
     states: State
     ids: Ids
-    swaps: Swaps
+    swaps: WordSwaps
     new: Ids
 
     def changed(self) -> Ids:
@@ -97,17 +98,17 @@ class IdQuestion:
         return changed
 
 
-class FastNetwork(Protocol):
-    """The fast way of one kind of network."""
+class QueryEngine(Protocol):
+    """Logits of many variants of texts, from one model."""
 
     def open(self, ids: Ids, length: int) -> Any:
         """Prepare for texts of `length` words out of the given ids; what is returned stands for them in `answers`."""
         ...
 
-    def answers(self, opened: Sequence[Any], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
-        """Logits: one answer per question, each about the texts that the value beside it was opened for.
+    def answers(self, opened: Sequence[Any], queries: Sequence[IdQuery]) -> list[Neighbourhood]:
+        """Logits: one answer per query, each about the texts that the value beside it was opened for.
 
-        An answer depends on its own question only, to the last bit, whatever is asked beside it.
+        An answer depends on its own query only, to the last bit, whatever is asked beside it.
         """
         ...
 
@@ -119,63 +120,77 @@ def as_probabilities(logits: NDArray[np.floating], resolution: int) -> Probabili
 
 
 @singledispatch
-def fast_network(model: Any) -> FastNetwork:
-    """The fast way of a network, registered beside its implementation; any other model is asked in the plain way."""
-    return PlainNetwork(model)
+def query_engine(model: Any) -> QueryEngine:
+    """The query engine of a model; a kind of model without one of its own is asked in the plain way."""
+    return PlainEngine(model)
 
 
 @dataclass(frozen=True, slots=True)
-class PlainNetwork:
-    """A model that has no fast way, asked about distinct texts only."""
+class PlainEngine:
+    """A model asked in full, about distinct texts only."""
 
     model: nn.Module
 
     def open(self, ids: Ids, length: int) -> None:
         """Nothing is prepared."""
 
-    def answers(self, opened: Sequence[Any], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
+    def answers(self, opened: Sequence[Any], queries: Sequence[IdQuery]) -> list[Neighbourhood]:
         """The model's own logits."""
-        return [self._answer(question) for question in questions]
+        return [self._answer(query) for query in queries]
 
     @torch.no_grad()
-    def _answer(self, question: IdQuestion) -> Neighbourhood:
-        rows, found = np.unique(np.concatenate([question.ids, question.changed()]), axis=0, return_inverse=True)
-        training = self.model.training
-        self.model.eval()
-        try:
+    def _answer(self, query: IdQuery) -> Neighbourhood:
+        rows, found = np.unique(np.concatenate([query.ids, query.changed()]), axis=0, return_inverse=True)
+        with evaluating(self.model):
             starts = range(0, max(len(rows), 1), 256)  # no text at all is a batch as well
-            pieces = [self.model(torch.from_numpy(rows[at : at + 256])) for at in starts]
-        finally:
-            self.model.train(training)
-        logits = torch.cat(pieces).numpy()[found.reshape(-1)]
-        return Neighbourhood(logits[: len(question.ids)], logits[len(question.ids) :])
+            logits = torch.cat([self.model(torch.from_numpy(rows[at : at + 256])) for at in starts])
+        return split_answer(logits.numpy()[found.reshape(-1)], query)
 
 
 @dataclass(frozen=True, slots=True)
-class SumOfNetworks:
-    """Networks whose logits are added."""
+class SumEngine:
+    """The weighted sum of several models' logits."""
 
-    parts: Sequence[FastNetwork]
+    parts: Sequence[QueryEngine]
+    weights: Sequence[float]
 
     def open(self, ids: Ids, length: int) -> Any:
         """What every part opens."""
         return [part.open(ids, length) for part in self.parts]
 
-    def answers(self, opened: Sequence[Any], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
+    def answers(self, opened: Sequence[Any], queries: Sequence[IdQuery]) -> list[Neighbourhood]:
         """The sums of the parts' logits."""
-        found = [part.answers([own[place] for own in opened], questions) for place, part in enumerate(self.parts)]
-        return [
-            Neighbourhood(
-                np.sum([answer.texts for answer in answers], axis=0),
-                np.sum([answer.swaps for answer in answers], axis=0),
-            )
-            for answers in zip(*found, strict=True)
-        ]
+        found = [part.answers([own[place] for own in opened], queries) for place, part in enumerate(self.parts)]
+        return [self._added(answers) for answers in zip(*found, strict=True)]
+
+    def _added(self, answers: Sequence[Neighbourhood]) -> Neighbourhood:
+        pairs = list(zip(self.weights, answers, strict=True))
+        texts, swaps = (
+            np.sum([values if weight == 1 else weight * values for weight, values in own], axis=0)
+            for own in ([(w, each.texts) for w, each in pairs], [(w, each.swaps) for w, each in pairs])
+        )
+        return Neighbourhood(texts, swaps)
 
 
-@fast_network.register
-def _of_sum(model: TwoChannel) -> FastNetwork:
-    return SumOfNetworks([fast_network(part) for part in model.parts])
+@query_engine.register
+def _of_sum(model: TwoChannel) -> QueryEngine:
+    return SumEngine([query_engine(part) for part in model.parts], [1.0 for _ in model.parts])
+
+
+def split_answer(logits: NDArray[Any], query: IdQuery) -> Neighbourhood:
+    """Logits of the texts asked about and of the changed texts after them."""
+    return Neighbourhood(logits[: len(query.ids)], logits[len(query.ids) :])
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Dropout is off while this lasts."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)
 
 
 def resolution_of(model: nn.Module) -> int:

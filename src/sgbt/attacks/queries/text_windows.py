@@ -16,18 +16,17 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from sgbt.attacks.engine import IdQuestion, Neighbourhood
-from sgbt.attacks.ranked_windows import RankedWindows
-from sgbt.attacks.window_pool import WindowPool
+from sgbt.attacks.queries.caches import RankedWindows, WindowPool
+from sgbt.attacks.queries.engine import IdQuery, Neighbourhood
 
 if TYPE_CHECKING:
-    from sgbt.attacks.cnn_engine import FastCNN
+    from sgbt.attacks.queries.cnn import CNNEngine
 
 Array = NDArray[Any]
 FEW = 4
 """Up to this many positions of each text that are tried, windows come from the pool and not from running maxima."""
 BLOCK = 32
-"""Swaps that are worked on at once, few enough to stay in the processor's cache."""
+"""WordSwaps that are worked on at once, few enough to stay in the processor's cache."""
 UNRANKED = 24
 """For so many texts, the greatest windows are found by looking at all; ranking them would take longer."""
 MOSTLY_LEFT = 0.5
@@ -41,7 +40,7 @@ KEYS = 2.0**62
 class TextWindows:
     """Answers about variants of one text: the rows of its words, and the number of choices that a position can have."""
 
-    def __init__(self, network: FastCNN, original: Array, *, choices: int) -> None:
+    def __init__(self, network: CNNEngine, original: Array, *, choices: int) -> None:
         self._network, self._widest, self._choices = network, network.widest, choices
         self._counts = network.counts(len(original))
         self._length = max(len(original), self._widest)  # words, filled up so that there is a window
@@ -53,10 +52,10 @@ class TextWindows:
         self._pool, self._swapped = WindowPool(nothing), WindowPool(nothing)
         """Single windows; and the windows that hold a swapped word, pooled."""
 
-    def answer(self, question: IdQuestion) -> Neighbourhood:
+    def answer(self, query: IdQuery) -> Neighbourhood:
         """Logits of texts and of one-word changes of them."""
-        words, states = self._filled(self._network.words.rows(question.ids)), self._filled(question.states)
-        new, swaps = self._network.words.rows(question.new), question.swaps
+        words, states = self._filled(self._network.words.rows(query.ids)), self._filled(query.states)
+        new, swaps = self._network.words.rows(query.new), query.swaps
         pairs, group_of = np.unique(swaps.owners * self._length + swaps.positions, return_inverse=True)
         if not len(swaps):
             texts, changed = self._logits(self._pooled(states, words)), self._logits(self._values[:0])

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.attacks.method import draw, draw_by_sums
-from sgbt.attacks.scorer import Asking, Scorer
+from sgbt.attacks.search.method import draw, draw_by_sums
+from sgbt.attacks.search.scorer import Asking, Scorer
 from sgbt.attacks.space import State
 
 MOST_WEIGHT = 10

@@ -25,9 +25,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.attacks.method import Limited, at_least
-from sgbt.attacks.mutation import BestWord, Mutation, QuickWord, RandomWord
-from sgbt.attacks.scorer import Asking, Scorer
+from sgbt.attacks.search.method import Limited, at_least
+from sgbt.attacks.search.mutation import BestWord, Mutation, QuickWord, RandomWord
+from sgbt.attacks.search.scorer import Asking, Scorer
 from sgbt.attacks.space import State
 
 FASTEST = 3.0

@@ -14,14 +14,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from sgbt.attacks.beam import Beam
-from sgbt.attacks.genetic import GENETIC_PRESETS
-from sgbt.attacks.gradient import Gradient
-from sgbt.attacks.greedy import Greedy
-from sgbt.attacks.method import Attack
-from sgbt.attacks.pso import PSO_PRESETS
-from sgbt.attacks.pwws import PWWS
-from sgbt.attacks.scorer import Asking, Scorer
+from sgbt.attacks.search.beam import Beam
+from sgbt.attacks.search.genetic import GENETIC_PRESETS
+from sgbt.attacks.search.gradient import Gradient
+from sgbt.attacks.search.greedy import Greedy
+from sgbt.attacks.search.method import Attack
+from sgbt.attacks.search.pso import PSO_PRESETS
+from sgbt.attacks.search.pwws import PWWS
+from sgbt.attacks.search.scorer import Asking, Scorer
 from sgbt.attacks.space import State
 
 BLACK_BOX: tuple[Attack, ...] = (

@@ -18,9 +18,9 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood, fast_network
-from sgbt.attacks.reading_plan import ReadingPlan
-from sgbt.attacks.word_rows import WordRows
+from sgbt.attacks.queries.caches import WordRows
+from sgbt.attacks.queries.engine import IdQuery, Ids, Neighbourhood, query_engine
+from sgbt.attacks.queries.prefix_tree import ReadSchedule
 from sgbt.models import BiLSTM
 
 Array = NDArray[Any]
@@ -28,7 +28,7 @@ ROWS = 768
 """Texts that are read at once: enough to fill the processor, few enough to stay in its cache."""
 
 
-class FastBiLSTM:
+class BiLSTMEngine:
     """The two directions of a BiLSTM over the words met so far, and its head."""
 
     @torch.no_grad()
@@ -53,9 +53,9 @@ class FastBiLSTM:
         """Project the words; nothing else is remembered of a text."""
         self._words.meet(ids)
 
-    def answers(self, opened: Sequence[None], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
-        """Logits of texts and of their changes: all questions are read side by side."""
-        asked = [self._rows(question) for question in questions]
+    def answers(self, opened: Sequence[None], queries: Sequence[IdQuery]) -> list[Neighbourhood]:
+        """Logits of texts and of their changes: all queries are read side by side."""
+        asked = [self._rows(query) for query in queries]
         pieces = [texts[start : start + ROWS] for texts in asked for start in range(0, len(texts), ROWS)]
         places = [0, *accumulate(map(len, pieces))]
         logits = np.zeros((places[-1], len(self._head_bias)), self._inputs.dtype)
@@ -64,19 +64,19 @@ class FastBiLSTM:
             logits[np.concatenate([np.arange(places[number], places[number + 1]) for number in group])] = found
         edges = [0, *accumulate(len(texts) for texts in asked)]
         answers = []
-        for question, start, stop in zip(questions, edges, edges[1:], strict=False):
+        for query, start, stop in zip(queries, edges, edges[1:], strict=False):
             own = logits[start:stop]
-            answers.append(Neighbourhood(own[: len(question.ids)], own[len(question.ids) :]))
+            answers.append(Neighbourhood(own[: len(query.ids)], own[len(query.ids) :]))
         return answers
 
-    def _rows(self, question: IdQuestion) -> Array:
+    def _rows(self, query: IdQuery) -> Array:
         """The texts asked about and their changes, as rows of words [texts, words].
 
         A text without words is read as one zero vector.
         """
-        texts, swaps = self._words.rows(question.ids).astype(np.int32), question.swaps
+        texts, swaps = self._words.rows(query.ids).astype(np.int32), query.swaps
         changed = texts[swaps.owners]
-        changed[np.arange(len(changed)), swaps.positions] = self._words.rows(question.new)
+        changed[np.arange(len(changed)), swaps.positions] = self._words.rows(query.new)
         found = np.concatenate([texts, changed])
         return found if found.shape[1] else np.zeros((len(found), 1), np.int32)
 
@@ -124,7 +124,7 @@ def compiled_step(inputs: Array) -> Callable[..., None] | None:
     if inputs.dtype != np.float32:
         return None
     try:
-        from sgbt.attacks.lstm_cell import step
+        from sgbt.attacks.queries.lstm_cell import step
     except ImportError:
         return None
     return step
@@ -138,7 +138,7 @@ def read(texts: Sequence[Array], inputs: Array, recurrent: Sequence[Tensor], *, 
     2 h' = tanh(c') (1 + t_output). NumPy gathers and takes tanh, torch multiplies, both in the same memory: each does
     its part faster. Where there is a compiled step, it does all but the products of matrices.
     """
-    plan, fused = ReadingPlan.of(texts), compiled_step(inputs)
+    plan, fused = ReadSchedule.of(texts), compiled_step(inputs)
     size = len(recurrent[0])
     gates = torch.empty(plan.rows, 4 * size, dtype=recurrent[0].dtype)
     # the last row stays as it is: the state before anything was read
@@ -186,4 +186,4 @@ def read(texts: Sequence[Array], inputs: Array, recurrent: Sequence[Tensor], *, 
     return found / torch.cat([torch.full((len(own), 1), own.shape[1]) for own in texts])
 
 
-fast_network.register(BiLSTM, FastBiLSTM)
+query_engine.register(BiLSTM, BiLSTMEngine)

@@ -1,17 +1,18 @@
-"""What every attack is: a value with options, and one search."""
+"""What every attack is: a value with options, and one search; and attacks by their names on the command line."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.attacks.scorer import Asking, Scorer
+from sgbt.attacks.search.scorer import Asking, Scorer
 from sgbt.attacks.space import SearchSpace, State
-from sgbt.core.errors import AttackError
+from sgbt.core.errors import AttackError, did_you_mean
+from sgbt.core.registry import ATTACKS
 
 
 class Attack(Protocol):
@@ -45,7 +46,7 @@ class Limited:
     def __post_init__(self) -> None:
         if not 0 < self.max_changed <= 1:
             raise AttackError(
-                wanted="a share of changed words above 0 and up to 1", got=str(self.max_changed), where="max_changed"
+                expected="a share of changed words above 0 and up to 1", got=str(self.max_changed), where="max_changed"
             )
 
     def most_changes(self, space: SearchSpace) -> int:
@@ -86,4 +87,44 @@ def first_where(found: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[
 def at_least(name: str, value: float, least: float) -> None:
     """Refuse an option that is too small."""
     if value < least:
-        raise AttackError(wanted=f"{name} of at least {least}", got=str(value))
+        raise AttackError(expected=f"{name} of at least {least}", got=str(value))
+
+
+ALIASES = {"ga": "genetic"}
+
+
+def method_named(name: str, **options: Any) -> Attack:
+    """The attack of a name, with some of its options changed."""
+    head, colon, preset = name.strip().lower().partition(":")
+    full = ALIASES.get(head, head) + colon + preset
+    if full not in ATTACKS:
+        raise AttackError(
+            expected=f"one of {', '.join(ATTACKS)}",
+            got=repr(name),
+            where="method",
+            remedy=did_you_mean(full, ATTACKS) or "choose one of them",
+        )
+    attack: Attack = ATTACKS[full]() if isinstance(ATTACKS[full], type) else ATTACKS[full]
+    known = {field.name for field in fields(attack)}  # type: ignore[arg-type]
+    if unknown := sorted(set(options) - known):
+        raise AttackError(
+            expected=f"options of {full} ({', '.join(sorted(known))})", got=unknown[0], where="the options of an attack"
+        )
+    return replace(attack, **options)  # type: ignore[type-var]
+
+
+def options_of(name: str, attack: Attack) -> dict[str, Any] | None:
+    """The options that `method_named` needs to give this attack; None if no plain values do."""
+    base = method_named(name) if name in ATTACKS else None
+    if type(base) is not type(attack):
+        return None
+    names = [field.name for field in fields(attack)]  # type: ignore[arg-type]
+    changed = {each: getattr(attack, each) for each in names if getattr(attack, each) != getattr(base, each)}
+    plain = all(value is None or isinstance(value, bool | int | float | str) for value in changed.values())
+    return changed if plain else None
+
+
+def full_name(method: str) -> str:
+    """The name under which rows are kept: `ga` is `genetic`."""
+    head, colon, preset = method.strip().lower().partition(":")
+    return ALIASES.get(head, head) + colon + preset

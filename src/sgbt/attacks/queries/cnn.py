@@ -15,16 +15,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood, fast_network
-from sgbt.attacks.text_windows import TextWindows
-from sgbt.attacks.word_rows import WordRows
+from sgbt.attacks.queries.caches import WordRows
+from sgbt.attacks.queries.engine import IdQuery, Ids, Neighbourhood, query_engine
+from sgbt.attacks.queries.text_windows import TextWindows
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS
 
 Array = NDArray[Any]
 
 
-class FastCNN:
+class CNNEngine:
     """The filters of a TextCNN over the words met so far, and its head.
 
     The filters of all widths stand side by side, widest first, so that those with a weight for offset l are the first
@@ -72,9 +72,9 @@ class FastCNN:
         self.words.meet(ids)
         return TextWindows(self, self.words.rows(ids[:, 0]), choices=ids.shape[1])
 
-    def answers(self, opened: Sequence[TextWindows], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
+    def answers(self, opened: Sequence[TextWindows], queries: Sequence[IdQuery]) -> list[Neighbourhood]:
         """Logits of texts and of their changes, text by text."""
-        return [text.answer(question) for text, question in zip(opened, questions, strict=True)]
+        return [text.answer(query) for text, query in zip(opened, queries, strict=True)]
 
     def counts(self, length: int) -> list[int]:
         """How many windows of each width a text has."""
@@ -113,4 +113,4 @@ class FastCNN:
         return self._activation(torch.from_numpy(values)).numpy()
 
 
-fast_network.register(TextCNN, FastCNN)
+query_engine.register(TextCNN, CNNEngine)

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sgbt.attacks.engine import IdQuestion, Ids, Neighbourhood, fast_network
-from sgbt.attacks.window_pool import WindowPool
+from sgbt.attacks.queries.caches import WindowPool
+from sgbt.attacks.queries.engine import IdQuery, Ids, Neighbourhood, query_engine
 from sgbt.models import BagOfWords
 from sgbt.models.bag_features import LARGEST
 from sgbt.threats.vocabulary import PADDING
@@ -22,7 +22,7 @@ from sgbt.threats.vocabulary import PADDING
 Array = NDArray[Any]
 
 
-class FastBag:
+class BagOfWordsEngine:
     """The scores of triples met so far, and sums of them in float64, so that a swap leaves no rounding behind."""
 
     def __init__(self, model: BagOfWords) -> None:
@@ -35,21 +35,21 @@ class FastBag:
     def open(self, ids: Ids, length: int) -> None:
         """Nothing is remembered of a text: its triples are those of any text."""
 
-    def answers(self, opened: Sequence[None], questions: Sequence[IdQuestion]) -> list[Neighbourhood]:
-        """Logits of texts and of their changes, question by question."""
-        return [self._answer(question) for question in questions]
+    def answers(self, opened: Sequence[None], queries: Sequence[IdQuery]) -> list[Neighbourhood]:
+        """Logits of texts and of their changes, query by query."""
+        return [self._answer(query) for query in queries]
 
-    def _answer(self, question: IdQuestion) -> Neighbourhood:
-        length = question.ids.shape[1]
+    def _answer(self, query: IdQuery) -> Neighbourhood:
+        length = query.ids.shape[1]
         # beyond both ends of a text stands padding, so a position and its neighbours always exist
-        words = np.pad(question.ids, ((0, 0), (2, 2)), constant_values=PADDING)
-        codes = np.pad(self._codes[question.ids], ((0, 0), (2, 2)), constant_values=PADDING)
-        owners, at = question.swaps.owners[:, None], question.swaps.positions[:, None] + 2
+        words = np.pad(query.ids, ((0, 0), (2, 2)), constant_values=PADDING)
+        codes = np.pad(self._codes[query.ids], ((0, 0), (2, 2)), constant_values=PADDING)
+        owners, at = query.swaps.owners[:, None], query.swaps.positions[:, None] + 2
         keys = _keys(words[:, 1:-1], codes)
         touched = at + np.arange(-2, 1)
         old = keys[owners, touched]
         around, near = words[owners, at + np.arange(-1, 2)], codes[owners, at + np.arange(-2, 3)]
-        around[:, 1], near[:, 2] = question.new, self._codes[question.new]
+        around[:, 1], near[:, 2] = query.new, self._codes[query.new]
         parts = (keys, old, _keys(around, near))
         rows = self._rows(np.concatenate([part.reshape(-1) for part in parts]))
         found = np.split(self._pool.values[rows], np.cumsum([part.size for part in parts[:2]]))
@@ -59,7 +59,7 @@ class FastBag:
             (own.reshape(*part.shape, len(self._bias)) * share[..., None]).sum(axis=1)
             for own, part, share in zip(found, parts, shares, strict=True)
         )
-        changed = texts[question.swaps.owners] - before + after
+        changed = texts[query.swaps.owners] - before + after
         return Neighbourhood(texts + self._bias, changed + self._bias)
 
     @torch.no_grad()
@@ -91,4 +91,4 @@ def _keys(words: Array, codes: Array) -> Array:
     return found
 
 
-fast_network.register(BagOfWords, FastBag)
+query_engine.register(BagOfWords, BagOfWordsEngine)

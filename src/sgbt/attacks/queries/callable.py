@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sgbt.attacks.engine import Classify, Neighbourhood, Probabilities, Question
+from sgbt.attacks.queries.engine import Classify, Neighbourhood, Probabilities, Query
 from sgbt.attacks.space import MASKED, SearchSpace, State
 from sgbt.core.errors import AttackError
 from sgbt.data.tokenizer import Tokens
@@ -25,16 +25,16 @@ class CallableEngine:
         self._classify, self._space, self._tokens = classify, space, tokens
         self._known: dict[str, Probabilities] = {}
 
-    def answer(self, question: Question) -> Neighbourhood:
+    def answer(self, query: Query) -> Neighbourhood:
         """Label probabilities of the texts asked about and of their changes."""
-        return CallableEngine.together([self], [question])[0]
+        return CallableEngine.together([self], [query])[0]
 
     @staticmethod
-    def together(engines: Sequence[CallableEngine], questions: Sequence[Question]) -> list[Neighbourhood]:
-        """One answer per question, each from its own engine; all engines are of one callable."""
+    def together(engines: Sequence[CallableEngine], queries: Sequence[Query]) -> list[Neighbourhood]:
+        """One answer per query, each from its own engine; all engines are of one callable."""
         texts = [
-            [engine._written(state) for state in (*question.states, *question.swaps.applied(question.states))]
-            for engine, question in zip(engines, questions, strict=True)
+            [engine._written(state) for state in (*query.states, *query.swaps.applied(query.states))]
+            for engine, query in zip(engines, queries, strict=True)
         ]
         new = [text for engine, own in zip(engines, texts, strict=True) for text in own if text not in engine._known]
         asked = list(dict.fromkeys(new))
@@ -44,10 +44,10 @@ class CallableEngine:
             rows = checked_answer(engines[0]._classify(batch), len(batch)).round(RESOLUTION)
             found.update(zip(batch, rows, strict=True))
         answers = []
-        for engine, question, own in zip(engines, questions, texts, strict=True):
+        for engine, query, own in zip(engines, queries, texts, strict=True):
             engine._known.update((text, found[text]) for text in own if text in found)
             rows = np.stack([engine._known[text] for text in own])
-            answers.append(Neighbourhood(rows[: len(question.states)], rows[len(question.states) :]))
+            answers.append(Neighbourhood(rows[: len(query.states)], rows[len(query.states) :]))
         return answers
 
     def _written(self, state: State) -> str:
@@ -63,7 +63,7 @@ def checked_answer(answer: object, texts: int) -> Probabilities:
     rows = np.asarray(answer, dtype=np.float64)
     if rows.ndim != 2 or len(rows) != texts or rows.shape[1] < 2 or not np.isfinite(rows).all():
         raise AttackError(
-            wanted=f"one row of label probabilities for each of {texts} texts",
+            expected=f"one row of label probabilities for each of {texts} texts",
             got=f"an array of shape {rows.shape}" if np.isfinite(rows).all() else "values that are not finite",
             where="the answer of the model",
             remedy="pass a callable such as pipeline.predict_proba",

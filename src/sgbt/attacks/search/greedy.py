@@ -15,13 +15,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.attacks.method import Limited
-from sgbt.attacks.scorer import Asking, Scorer
+from sgbt.attacks.search.method import Limited
+from sgbt.attacks.search.scorer import Asking, Scorer
 from sgbt.attacks.space import SearchSpace, State
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class GreedyStep:
     """One swap of a search: `choice` was put at `position`, which made `state`.
 
     The attacked label has the probability `left` in it, and the text is `broken` if another label leads.
@@ -44,7 +44,7 @@ class Greedy(Limited):
         """The text after the first step that breaks it, or None."""
         return self.watched(scorer, lambda step: None)
 
-    def watched(self, scorer: Scorer, tell: Callable[[Step], None]) -> Asking[State | None]:
+    def watched(self, scorer: Scorer, tell: Callable[[GreedyStep], None]) -> Asking[State | None]:
         """The same search, telling every swap that it makes, up to the one that breaks or the last that helps."""
         space, label = scorer.space, scorer.label
         state, left = space.original, float((yield from scorer.probabilities(space.original[None]))[0, label])
@@ -59,7 +59,7 @@ class Greedy(Limited):
             state, left = state.copy(), float(probabilities[best, label])
             state[positions[best]] = choices[best]
             broken = bool(scorer.broken(probabilities[best : best + 1])[0])
-            tell(Step(int(positions[best]), int(choices[best]), state, left, broken))
+            tell(GreedyStep(int(positions[best]), int(choices[best]), state, left, broken))
             if broken:
                 return state
 

@@ -12,9 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sgbt.attacks.greedy import moves
-from sgbt.attacks.method import Limited, at_least
-from sgbt.attacks.scorer import Asking, Scorer
+from sgbt.attacks.search.greedy import moves
+from sgbt.attacks.search.method import Limited, at_least
+from sgbt.attacks.search.scorer import Asking, Scorer
 from sgbt.attacks.space import State
 
 

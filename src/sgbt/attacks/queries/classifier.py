@@ -1,0 +1,128 @@
+"""The texts of one search space, scored by a `TextClassifier`, by the query engine of its model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sgbt.attacks.queries.engine import (
+    IdQuery,
+    Neighbourhood,
+    Query,
+    QueryEngine,
+    as_probabilities,
+    evaluating,
+    query_engine,
+    resolution_of,
+)
+from sgbt.attacks.queries.slopes import Lead, require_vectors, slopes
+from sgbt.attacks.space import SearchSpace, State
+from sgbt.models import AnyModel, TextClassifier
+from sgbt.threats.vocabulary import UNKNOWN
+
+Array = NDArray[Any]
+
+
+def searched(classifier: TextClassifier) -> AnyModel:
+    """The model that a search asks: as it is stored, for speed, but in half precision the one that decides.
+
+    Whatever a search finds is shown to the classifier itself (`sgbt.attacks.campaign`).
+    """
+    single = all(weight.dtype in (torch.float32, torch.float64) for weight in classifier.model.parameters())
+    return classifier.model if single else classifier.deciding
+
+
+class ClassifierEngine:
+    """Scores states as ids: `ids[i, c]` is what the model is shown for choice c at position i; the last column is
+    what it is shown for a masked word, the unknown id. A text asked about in full is remembered. `exact` gives the
+    engine of the model that decides, which `decide` goes over to.
+    """
+
+    def __init__(
+        self,
+        classifier: TextClassifier,
+        space: SearchSpace,
+        engine: QueryEngine,
+        exact: Callable[[], QueryEngine] | None = None,
+    ) -> None:
+        self._model, self._engine = searched(classifier), engine
+        self._classifier, self._exact = classifier, exact or (lambda: query_engine(classifier.deciding))
+        self._resolution = resolution_of(self._model)
+        widest = int(space.substitutes.max(initial=0)) + 2
+        self._ids = np.full((len(space), widest), UNKNOWN, np.int64)
+        for place, options in enumerate(space.options):
+            self._ids[place, : len(options)] = classifier.vocabulary.encode(options)
+        self._positions = np.arange(len(space))
+        self._opened = engine.open(self._ids, len(space))
+        self._known: dict[bytes, Array] = {}
+
+    def decide(self) -> None:
+        """From now on, answer in the arithmetic in which the classifier decides."""
+        if self._model is not self._classifier.deciding:
+            self._model, self._engine = self._classifier.deciding, self._exact()
+            self._resolution = resolution_of(self._model)
+            self._opened = self._engine.open(self._ids, len(self._positions))
+            self._known.clear()
+
+    def answer(self, query: Query) -> Neighbourhood:
+        """Label probabilities of the texts asked about and of their changes."""
+        return ClassifierEngine.together([self], [query])[0]
+
+    @staticmethod
+    def together(engines: Sequence[ClassifierEngine], queries: Sequence[Query]) -> list[Neighbourhood]:
+        """One answer per query, each from its own engine; all engines are of one classifier."""
+        pairs = list(zip(engines, queries, strict=True))
+        shorter = [engine._without_known(query) for engine, query in pairs]
+        asked = [engine._in_ids(query) for engine, query in zip(engines, shorter, strict=True)]
+        found = _by_engine(engines, asked)
+        for engine, query, answer in zip(engines, shorter, found, strict=True):
+            engine._known.update(zip(map(bytes, query.states), answer.texts, strict=True))
+        return [engine._with_known(query, answer) for (engine, query), answer in zip(pairs, found, strict=True)]
+
+    def _without_known(self, query: Query) -> Query:
+        """The query without texts that are known or asked about twice, if it has no changes of them."""
+        if len(query.swaps):
+            return query
+        new = {key: place for place, key in enumerate(map(bytes, query.states)) if key not in self._known}
+        return Query(query.states[list(new.values())])
+
+    def _with_known(self, query: Query, answer: Neighbourhood) -> Neighbourhood:
+        if len(query.swaps) or not len(query.states):
+            return answer
+        return Neighbourhood(np.stack([self._known[bytes(state)] for state in query.states]), answer.swaps)
+
+    def _in_ids(self, query: Query) -> IdQuery:
+        new = self._ids[query.swaps.positions, query.swaps.choices]
+        ids = self._ids[self._positions, query.states]
+        return IdQuery(query.states, ids, query.swaps, new)
+
+    @torch.no_grad()
+    def slopes(self, state: State, label: int) -> Array:
+        """First-order change of the label's lead when each choice is put in its place: [positions, choices].
+
+        The lead is the label's logit less the greatest other one; the changes of a sum of models are those of its parts
+        (`sgbt.attacks.queries.slopes`), so all swaps are judged by one pass back through the model.
+        """
+        require_vectors(self._model)
+        chosen = self._ids[self._positions, state]
+        with evaluating(self._model):
+            logits = self._model(torch.from_numpy(chosen).unsqueeze(0))[0]
+            others = logits.clone()
+            others[label] = -torch.inf
+            return slopes(self._model, self._ids, chosen, Lead(label, int(others.argmax())))
+
+
+def _by_engine(engines: Sequence[ClassifierEngine], asked: Sequence[IdQuery]) -> list[Neighbourhood]:
+    """Label probabilities: texts of one engine are answered at once, those that decide apart from the others."""
+    found: dict[int, Neighbourhood] = {}
+    for shared in {id(engine._engine): engine._engine for engine in engines}.values():
+        places = [place for place, engine in enumerate(engines) if engine._engine is shared]
+        answers = shared.answers([engines[place]._opened for place in places], [asked[place] for place in places])
+        for place, own in zip(places, answers, strict=True):
+            texts, swaps = (as_probabilities(each, engines[place]._resolution) for each in (own.texts, own.swaps))
+            found[place] = Neighbourhood(texts, swaps)
+    return [found[place] for place in range(len(engines))]

@@ -1,0 +1,1 @@
+"""Searches: one file for each attack, and what they have in common."""
