@@ -61,10 +61,8 @@ def train_(
     from sgbt.cli.training_view import TrainingView
     from sgbt.training import preset_for, preset_named, train
     from sgbt.training.config import chosen, read_toml, with_options
-    from sgbt.training.loop.listeners import Listeners
+    from sgbt.training.loop.listeners import Listeners, TensorBoardListener
     from sgbt.training.loop.parallel import device_named, speaks
-    from sgbt.training.recipes import recipe_of
-    from sgbt.training.loop.listeners import TensorBoardListener
 
     console = Screen(quiet=not speaks())
     if threads:
@@ -78,7 +76,7 @@ def train_(
             expected="a dataset or a file", got="none", where="train", remedy="for example: sgbt train imdb"
         )
     tables = read_toml(config) if config else {}
-    aim = parts.objective_of(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
+    aim = parts.method_from(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
     device_named(device)  # what is not there is told before anything is read
     boards = [TensorBoardListener(out)] if tensorboard else []
     kind = chosen(MODELS, model, "--model")
@@ -99,7 +97,7 @@ def train_(
         f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by", soft_wrap=True
     )
     console.print(f"{model} with objective {aim}", soft_wrap=True)
-    if first := recipe_of(aim).description:
+    if first := aim.recipe.description:
         console.print(first, soft_wrap=True)
     with TrainingView(console) as view:
         run = train(

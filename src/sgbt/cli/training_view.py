@@ -46,9 +46,9 @@ class TrainingView:
             self._console.print(f"{title}: {done:,} of {of:,} texts", soft_wrap=True)
             self._prepared = now
 
-    def beforehand(self) -> Beforehand:
+    def for_parts(self) -> PartsView:
         """A linear model that is fitted first is shown as such."""
-        return Beforehand(self)
+        return PartsView(self)
 
     def begin(self, title: str, steps: int) -> None:
         """An epoch of this title begins."""
@@ -92,8 +92,8 @@ class TrainingView:
 
 
 @dataclass(frozen=True)
-class Beforehand:
-    """What a view hears of a linear model that is fitted before the network."""
+class PartsView:
+    """What is shown of a linear model that is fitted before the network."""
 
     view: TrainingView
 

@@ -63,7 +63,13 @@ PRESETS: dict[str, TrainingConfig] = {
     "paper-cnn-imdb": TrainingConfig(learning_rate=1e-4, max_length=512, epochs=40),
     "paper-cnn-yahoo": TrainingConfig(learning_rate=1e-4, max_length=256, epochs=40),
     "linear": TrainingConfig(
-        learning_rate=0.04, weight_decay=8e-5, batch_size=1000, epochs=24, patience=24, max_length=10_000, minimum_count=2
+        learning_rate=0.04,
+        weight_decay=8e-5,
+        batch_size=1000,
+        epochs=24,
+        patience=24,
+        max_length=10_000,
+        minimum_count=2,
     ),
     "grams": TrainingConfig(weight_decay=2e-3, epochs=8, patience=8, max_length=10_000, minimum_count=2),
 }
@@ -99,7 +105,9 @@ def read_toml(path: Path) -> dict[str, dict[str, Any]]:
     odd = sorted(set(tables) - {"training", "model", "objective", "start"})
     odd += [name for name, table in tables.items() if not isinstance(table, dict)]
     if odd:
-        raise TrainingError(expected="the tables training, model, objective and start", got=repr(odd[0]), where=str(path))
+        raise TrainingError(
+            expected="the tables training, model, objective and start", got=repr(odd[0]), where=str(path)
+        )
     return tables
 
 

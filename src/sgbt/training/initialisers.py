@@ -123,7 +123,7 @@ def cluster_vectors(
 def check_starts_as_linear(model: Network) -> None:
     """Refuse a network that cannot start as a BagOfWords."""
     config = model.config
-    units: int = getattr(config, "hidden", None) or getattr(config, "filters", 0)
+    units = int(getattr(config, "hidden", 0) or getattr(config, "filters", 0))
     odd = {
         "pooling = mean": config.pooling != "mean",
         "activation = tanh": getattr(config, "activation", "tanh") != "tanh",
@@ -133,9 +133,7 @@ def check_starts_as_linear(model: Network) -> None:
     }
     for expected, fails in odd.items():
         if fails:
-            raise TrainingError(
-                expected=f"a network with {expected}", got=str(config), where="warm start"
-            )
+            raise TrainingError(expected=f"a network with {expected}", got=str(config), where="warm start")
 
 
 @torch.no_grad()

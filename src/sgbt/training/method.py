@@ -72,7 +72,11 @@ class TrainingMethod:
     def options(self) -> dict[str, Any]:
         """All options of the objective, and those beside them that are not as by default: `method_of` reads them."""
         recipe = {own.name: getattr(self.recipe, own.name) for own in fields(self.recipe)}
-        more = {"initialiser": self.initialiser.name, "tied_words": self.sharing.resolutions, "recipe": self.recipe.name}
+        more = {
+            "initialiser": self.initialiser.name,
+            "tied_words": self.sharing.resolutions,
+            "recipe": self.recipe.name,
+        }
         changed = {name: value for name, value in (more | recipe).items() if value != DEFAULTS[name]}
         return asdict(self.objective) | changed
 
@@ -92,14 +96,13 @@ class TrainingMethod:
 def method_of(objective: str, options: Mapping[str, Any], where: str = "the objective") -> TrainingMethod:
     """The method that an objective's name and the options of a method describe."""
     with one_warning():
-        own, beside = {}, {}
-        for name, value in _current(objective, options).items():
-            (beside if name in DEFAULTS else own)[name] = value
+        given = _current(objective, options)
+        own = {name: value for name, value in given.items() if name not in DEFAULTS}
         made: Objective = with_options(chosen(OBJECTIVES, objective, where)(), own, where)
+    beside = DEFAULTS | {name: value for name, value in given.items() if name in DEFAULTS}
     for name, value in beside.items():
         if name != "part_options" and not (kind := kind_of_option(DEFAULTS[name])).fits(value):
             raise TrainingError(expected=f"{kind.name} for {name}", got=repr(value), where=where)
-    beside = DEFAULTS | beside
     recipe = chosen(RECIPES, beside["recipe"], f"{where}, recipe")
     known = {each.name for each in fields(recipe)}
     for name in ("part", "part_options", "choose_weight"):

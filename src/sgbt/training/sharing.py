@@ -86,8 +86,8 @@ class Ties:
 
 
 def tied_levels(corpus: Corpus, resolutions: Sequence[float]) -> np.ndarray:
-    """The clusters whose words are tied, [levels, ids]; of a table so small that these leave every word by itself, those
-    of one coarse level."""
+    """The clusters whose words are tied, [levels, ids]; of a table so small that these leave every word by itself,
+    those of one coarse level."""
     assert corpus.table is not None, "without substitutes there is nothing to tie"
     words = (corpus.vocabulary, corpus.table, corpus.counts)
     levels = community_levels(*words, resolutions=resolutions)
@@ -146,13 +146,11 @@ class TiedWords:
     resolutions: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(given := self.resolutions, list):  # JSON and TOML have lists
-            object.__setattr__(self, "resolutions", tuple(given))
-        listed = self.resolutions if isinstance(self.resolutions, tuple) else (None,)
+        given: Any = self.resolutions
+        listed = tuple(given) if isinstance(given, list | tuple) else (None,)  # JSON and TOML have lists
+        object.__setattr__(self, "resolutions", listed)
         if not all(type(each) in (int, float) and 0 < each < math.inf for each in listed):
-            raise TrainingError(
-                expected="a list of numbers above 0, all finite", got=repr(self.resolutions), where="tied_words"
-            )
+            raise TrainingError(expected="a list of numbers above 0, all finite", got=repr(given), where="tied_words")
 
     def __bool__(self) -> bool:
         return bool(self.resolutions)

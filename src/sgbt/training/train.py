@@ -97,7 +97,7 @@ def train(
     place = device_named(device)
     forked = torch.random.fork_rng(devices=[place] if place.type == "cuda" else [])
     method = objective if isinstance(objective, TrainingMethod) else TrainingMethod(objective or Standard())
-    given = {"initialiser": initialiser, "sharing": sharing, "recipe": recipe}
+    given: dict[str, Any] = {"initialiser": initialiser, "sharing": sharing, "recipe": recipe}
     with forked, together(place) as processes:
         task = Task(
             model,

@@ -1,4 +1,4 @@
-"""The log of a run: one JSON line per step with every loss part, and one per epoch with the dev scores; and its plot."""
+"""The log of a run, and its plot: one JSON line per step with every loss part, one per epoch with the dev scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What training reads: the words (`Corpus`), labelled texts in ids (`Examples`), and the batches of one epoch (`Step`)."""
+"""What training reads: the words (`Corpus`), labelled texts in ids (`Examples`), the batches of an epoch (`Step`)."""
 
 from __future__ import annotations
 

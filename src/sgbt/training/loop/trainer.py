@@ -101,7 +101,9 @@ class Trainer:
             progress, best = Progress(self.settings), trained_tensors(self.model)
             progress.reference = loss.start(next(self._batches(0, Share())))
         loss.reference = progress.reference
-        resumed = self.processes.from_first(lambda: RunLog.resume(self.folder, epoch=progress.epoch, step=progress.step).rows)
+        resumed = self.processes.from_first(
+            lambda: RunLog.resume(self.folder, epoch=progress.epoch, step=progress.step).rows
+        )
         log = RunLog(self.folder if self.processes.first else None, resumed)
         return Going(loss, self.processes.wrapped(loss), optimiser, progress, best, log)
 
@@ -221,7 +223,7 @@ class Trainer:
         )
 
     def scores(self) -> dict[str, float]:
-        """The scores on dev (`sgbt.training.loop.dev_scores`); an epoch without scores counts as better than the last."""
+        """The scores on dev (`dev_scores`); an epoch without scores counts as better than the last."""
         certifies = self.objective.certifies
         with parametrize.cached():
             found = dev_margins(self.model, self.dev, self.processes, certifies=certifies)

@@ -61,7 +61,9 @@ class Certified(IBP):
         super().__post_init__()
         if self.compactness_measure not in MEASURES:
             raise TrainingError(
-                expected=f"one of {', '.join(MEASURES)}", got=repr(self.compactness_measure), where="compactness_measure"
+                expected=f"one of {', '.join(MEASURES)}",
+                got=repr(self.compactness_measure),
+                where="compactness_measure",
             )
         self.normaliser  # noqa: B018 - building it checks the options
         for option in ("beta", "gamma", "compactness"):

@@ -81,7 +81,9 @@ class Normaliser:
             ("domain", self.domain, DOMAINS),
         ):
             if value not in allowed:
-                raise TrainingError(expected=f"one of {', '.join(allowed)}", got=repr(value), where=f"the option {what}")
+                raise TrainingError(
+                    expected=f"one of {', '.join(allowed)}", got=repr(value), where=f"the option {what}"
+                )
 
     def start(self, model: Network, step: Step | None, *, curved: bool = True) -> dict[str, float]:
         """What both totals will be divided by; `curved` says that the curvature counts."""
@@ -112,7 +114,9 @@ class Normaliser:
 def layer_bounds(model: Any, step: Step | None, domain: str) -> list[ConvBounds | LSTMCellBounds]:
     """The growth and curvature bounds of every layer of a model; a new kind of network registers its own here."""
     raise TrainingError(
-        expected="a network with growth bounds", got=type(model).__name__, remedy="choose another objective, such as ibp"
+        expected="a network with growth bounds",
+        got=type(model).__name__,
+        remedy="choose another objective, such as ibp",
     )
 
 

@@ -51,7 +51,9 @@ class IBP(Objective):
     def for_linear_model(self) -> Objective:
         """The same share of the loss on the worst case, without a schedule: no bound has to become tight first."""
         if self.epsilon != 1:
-            raise TrainingError(expected="epsilon of 1 for a linear model", got=str(self.epsilon), where="the objective")
+            raise TrainingError(
+                expected="epsilon of 1 for a linear model", got=str(self.epsilon), where="the objective"
+            )
         return IBP(kappa=self.kappa, ramp_epochs=0.0)
 
     def prepare(self, model: Network, corpus: Corpus) -> Network:
