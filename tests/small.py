@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from sgbt.data import Split, TextDataset
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models import BiLSTM, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models import BiLSTM, Sum, TextCNN, WordEmbedding
 from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
 from sgbt.training import TrainingConfig
 from sgbt.training.objectives.objective import Step
@@ -66,11 +66,9 @@ def model_of(kind: str, *, seed: int = 0, dtype: torch.dtype = torch.float32, **
     return model.to(dtype).eval()
 
 
-def two_channel(kind: str, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> TwoChannel:
+def two_channel(kind: str, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> Sum:
     codes = torch.tensor([0, 1] + [2 + number // 3 for number in range(len(WORDS))])
-    return TwoChannel(
-        model_of(kind, seed=seed, dtype=dtype), model_of(kind, seed=seed + 1, dtype=dtype, codes=codes)
-    ).eval()
+    return Sum((model_of(kind, seed=seed, dtype=dtype), model_of(kind, seed=seed + 1, dtype=dtype, codes=codes))).eval()
 
 
 def random_texts(count: int, longest: int, seed: int, *, shortest: int = 1) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""What docs/demo.md shows of the demo's run."""
+"""What docs/learn/demo.md shows of the demo's run."""
 
 from __future__ import annotations
 

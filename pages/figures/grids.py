@@ -1,4 +1,4 @@
-"""Tables of docs/results.md whose rows are run records of grids."""
+"""Tables of docs/results.md and docs/notebook whose rows are run records of grids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of docs/results.md whose rows are trials: results/trials and results/recipes."""
+"""Tables of docs/results.md and docs/notebook whose rows are trials: results/trials and results/recipes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from sgbt.attacks.queries.engine import PlainEngine, Query, WordSwaps, query_eng
 from sgbt.attacks.queries.prefix_tree import WIDTH, PrefixTree, ReadSchedule
 from sgbt.attacks.space import MASKED, SearchSpace, State
 from sgbt.core.errors import AttackError
-from sgbt.models import BagOfWords, TextClassifier, TwoChannel
+from sgbt.models import BagOfWords, Sum, TextClassifier
 from sgbt.models.bag_features import FAMILIES, keys_at
 from sgbt.models.bag_of_words import neighbours
 
@@ -252,7 +252,7 @@ def test_answers_do_not_depend_on_the_company(
         model.double()
 
 
-@pytest.mark.parametrize("kind", ["cnn", "bilstm-mean", "two-channel", "beside-words"])
+@pytest.mark.parametrize("kind", ["cnn", "bilstm-mean", "two-channel", "beside-words", "weighted-sum"])
 def test_slopes_are_the_derivative_of_the_lead(
     kind: str, world: World, classifier_of: Callable[..., TextClassifier]
 ) -> None:
@@ -266,22 +266,22 @@ def test_slopes_are_the_derivative_of_the_lead(
     space = SearchSpace.of(words, world.table)
     slopes = engine_of(classifier, space).slopes(space.original, 0)
     assert np.abs(slopes[:, 0]).max() < 1e-12
-    parts = model.parts if isinstance(model, TwoChannel) else (model,)
+    terms = model.terms if isinstance(model, Sum) else [(1.0, model)]
     ids = torch.tensor([world.vocabulary.encode(words)])
     step = 1e-5
 
     def lead(place: int, word: str, share: float) -> float:
         logits = torch.zeros(2, dtype=torch.float64)
-        for part in parts:
+        for weight, part in terms:
             if isinstance(part, BagOfWords):
                 other_ids = ids.clone()
                 other_ids[0, place] = world.vocabulary.id_of(word)
-                logits = logits + part(ids)[0] + share * (part(other_ids) - part(ids))[0]
+                logits = logits + weight * (part(ids)[0] + share * (part(other_ids) - part(ids))[0])
                 continue
             vectors = part.embedding(part.embedding.encode(ids)).detach().clone()
             other = part.embedding(part.embedding.encode(torch.tensor([world.vocabulary.id_of(word)])))[0]
             vectors[0, place] += share * (other - vectors[0, place])
-            logits = logits + part.from_vectors(vectors, torch.ones_like(ids, dtype=torch.bool))[0]
+            logits = logits + weight * part.from_vectors(vectors, torch.ones_like(ids, dtype=torch.bool))[0]
         return float(logits[0] - logits[1])
 
     with torch.no_grad():

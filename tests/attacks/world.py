@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from sgbt.models import BagOfWords, BiLSTM, TextClassifier, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models import BagOfWords, BiLSTM, Sum, TextClassifier, TextCNN, WordEmbedding
 from sgbt.threats import UNKNOWN, SubstitutionTable, Vocabulary
 
 GROUPS, SYNONYMS, WIDTH = 24, 4, 10
@@ -56,7 +56,7 @@ class World:
         return [self.text(rng, length=length, label=label) for label in labels], labels
 
 
-def network(world: World, kind: str, *, classes: int = 2) -> TextCNN | BiLSTM | TwoChannel:
+def network(world: World, kind: str, *, classes: int = 2) -> TextCNN | BiLSTM | Sum:
     embedding = WordEmbedding(world.vectors)
     match kind:
         case "cnn":
@@ -75,12 +75,15 @@ def network(world: World, kind: str, *, classes: int = 2) -> TextCNN | BiLSTM | 
             codes = torch.arange(len(world.vectors)).clamp(max=40)
             coded = WordEmbedding(world.vectors, codes=codes)
             bag = BiLSTM(coded, classes=classes, hidden=4, dropout=0.0)
-            return TwoChannel(TextCNN(embedding, classes=classes, kernel_sizes=(2,), filters=6, dropout=0.0), bag)
+            return Sum((TextCNN(embedding, classes=classes, kernel_sizes=(2,), filters=6, dropout=0.0), bag))
         case "beside-words":
             words = BagOfWords(classes=classes, features=(), places=True)
             codes = torch.arange(len(world.vectors)).clamp(max=UNKNOWN)
             words.adopt(codes=codes, keys=torch.zeros(0, dtype=torch.int64))
-            return TwoChannel(BiLSTM(embedding, classes=classes, hidden=4, dropout=0.0, pooling="mean"), words)
+            return Sum((BiLSTM(embedding, classes=classes, hidden=4, dropout=0.0, pooling="mean"), words))
+        case "weighted-sum":
+            parts = (network(world, own, classes=classes) for own in ("beside-words", "cnn", "cnn-mean"))
+            return Sum(parts, (0.5, 2.0, 1.0))
     raise ValueError(kind)
 
 
@@ -114,4 +117,5 @@ KINDS = (
     "bilstm-max",
     "two-channel",
     "beside-words",
+    "weighted-sum",
 )

@@ -25,9 +25,9 @@ from sgbt.models import (
     BagOfWords,
     BiLSTM,
     Network,
+    Sum,
     TextClassifier,
     TextCNN,
-    TwoChannel,
     bilstm,
     cnn,
     save_classifier,
@@ -75,8 +75,8 @@ def test_every_kind_of_model_pooling_activation_and_option_is_compared() -> None
     made = [part for kind in KINDS for seed in (3, 5) for part in (classifier_of(kind, seed).model,)]
     parts = [part for model in made for part in parts_of(model)]
     registered = {each.kind for union in get_args(AnyModel) for each in (get_args(union) or (union,))}
-    assert registered == {*MODELS} | {TwoChannel.kind}
-    assert {model.kind for model in made} == registered == {"cnn", "bilstm", "two-channel", "linear", "grams"}
+    assert registered == {*MODELS} | {Sum.kind}
+    assert {model.kind for model in made} == {*MODELS} | {"two-channel"}
     networks = [part for part in parts if isinstance(part, Network)]
     for net, poolings in (("cnn", cnn.POOLINGS), ("bilstm", bilstm.POOLINGS)):
         own = [part for part in networks if part.kind == net]
@@ -90,7 +90,7 @@ def test_every_kind_of_model_pooling_activation_and_option_is_compared() -> None
     assert {part.config.places for part in linear} == {True, False}
     grams = [part for part in parts if isinstance(part, BagOfNgrams)]
     assert {len(part.maps) > 1 for part in grams} == {part.config.ending > 0 for part in grams} == {True, False}
-    assert {type(model.codes) for model in made if isinstance(model, TwoChannel)} == {
+    assert {type(model.parts[1]) for model in made if isinstance(model, Sum)} == {
         TextCNN,
         BagOfWords,
         BagOfNgrams,

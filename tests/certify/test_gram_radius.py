@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from sgbt.certify import certify
-from sgbt.models import BagOfNgrams, TextClassifier, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models import BagOfNgrams, Sum, TextClassifier, TextCNN, WordEmbedding
 from sgbt.models.bag_of_ngrams import BITS
 from sgbt.threats import SubstitutionTable, Vocabulary
 
@@ -26,7 +26,7 @@ def classifier_of(seed: int, *, codes: int, classes: int = 2, beside: bool = Fal
         for run in itertools.product(sorted(set(mapping)), repeat=length):
             if drawn.random() < (1.0, 0.5, 0.15)[length - 1]:
                 keys.add(sum(code << BITS * place for place, code in enumerate(reversed(run))))
-    model: BagOfNgrams | TwoChannel = BagOfNgrams(classes=classes, longest=3)
+    model: BagOfNgrams | Sum = BagOfNgrams(classes=classes, longest=3)
     model.adopt(codes=torch.tensor([0, 1, *mapping]), keys=torch.tensor(sorted(keys)))
     with torch.no_grad():
         model.weight.normal_(std=0.4)
@@ -35,7 +35,7 @@ def classifier_of(seed: int, *, codes: int, classes: int = 2, beside: bool = Fal
         words = TextCNN(
             WordEmbedding(torch.randn(len(WORDS) + 2, 3) / 5), classes=classes, kernel_sizes=(2,), filters=3
         )
-        model = TwoChannel(words, model)
+        model = Sum((words, model))
     half = len(WORDS) // 2
     table = {}
     for place, word in enumerate(WORDS[:half]):

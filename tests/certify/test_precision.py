@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sgbt.certify import TIERS, Question, certify, exhaustive, in_float64, margin_bounds
-from sgbt.models import BagOfWords, CNNConfig, TextClassifier, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models import BagOfWords, CNNConfig, Sum, TextClassifier, TextCNN, WordEmbedding
 from sgbt.threats import Substitutions, SubstitutionTable, Vocabulary
 
 
@@ -68,7 +68,7 @@ def test_rounding_of_a_long_text_never_tips_a_certified_label(beside: bool) -> N
     model = bag
     if beside:
         vectors = 0.01 * torch.randn(5002, 4, generator=generator)
-        model = TwoChannel(TextCNN(WordEmbedding(vectors), kernel_sizes=(1,), filters=2), bag)
+        model = Sum((TextCNN(WordEmbedding(vectors), kernel_sizes=(1,), filters=2), bag))
     numbers = torch.randint(100, (2000,), generator=generator)
     text = [words[number] for number in (*numbers.tolist(), *(numbers + 100).tolist(), 4000)]
     table = SubstitutionTable({"w4000": ["w4001", "w4002"]})

@@ -19,7 +19,7 @@ from sgbt.certify.lstm_boxes import enclosed_states
 from sgbt.certify.lstm_rounding import units_in_bounds
 from sgbt.certify.rounding import ACTIVATION_UNITS, float64_allowance, proven_gap
 from sgbt.certify.tiers import DEFAULT_TIERS
-from sgbt.models import BagOfWords, BiLSTM, BiLSTMConfig, TextClassifier, TextCNN, WordEmbedding
+from sgbt.models import BagOfWords, BiLSTM, BiLSTMConfig, Sum, TextClassifier, TextCNN, WordEmbedding
 from sgbt.threats import SubstitutionTable, Vocabulary
 
 WORDS = tuple(f"w{number}" for number in range(2, VOCABULARY))
@@ -106,7 +106,7 @@ def test_activations_are_within_the_units_assumed(name: str, function: Any) -> N
 
 
 def test_the_count_of_roundings_is_above_every_tier_s() -> None:
-    """The sums of docs/certificates.md, for each coefficient, against the one formula that stands for all."""
+    """The sums of docs/theory/certificates.md, for each coefficient, against the one formula that stands for all."""
     for steps, hidden, width in itertools.product((1, 2, 3, 10, 100, 1000), (1, 2, 3, 64, 500), (1, 4, 300)):
         counted = int(units_in_bounds(torch.tensor(steps), hidden, width))
         crown_p = 33 + (steps + 3) * (2 * hidden + 3 * steps + 41)
@@ -182,7 +182,7 @@ def test_neither_training_mode_nor_gradients_nor_stored_precision_change() -> No
     assert model.embedding.precision is None
 
 
-@pytest.mark.parametrize("kind", ["projection", "two networks"])
+@pytest.mark.parametrize("kind", ["projection", "two networks", "three networks with weights"])
 def test_the_slack_of_a_textcnn_in_float32_is_proven(kind: str) -> None:
     torch.manual_seed(0)
     words = WordEmbedding(torch.randn(VOCABULARY, 6) * 3, projection=4 if kind == "projection" else None)
@@ -190,10 +190,11 @@ def test_the_slack_of_a_textcnn_in_float32_is_proven(kind: str) -> None:
         words, filters=4, kernel_sizes=(2, 3), projection=4 if kind == "projection" else None, pooling="mean"
     )
     whole: object = model
+    other = TextCNN(random_embedding(2, codes=True), filters=4, kernel_sizes=(1,))
     if kind == "two networks":
-        from sgbt.models import TwoChannel
-
-        whole = TwoChannel(model, TextCNN(random_embedding(2, codes=True), filters=4, kernel_sizes=(1,)))
+        whole = Sum((model, other))
+    if kind == "three networks with weights":
+        whole = Sum((model, other, TextCNN(random_embedding(3), filters=4, kernel_sizes=(2,))), (0.7, 3.1, 1.0))
     classifier = classifier_of(whole.eval(), max_length=50)  # type: ignore[attr-defined]
     ids = torch.randint(1, VOCABULARY, (500, 50), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():

@@ -70,8 +70,8 @@ def test_it_ends_with_a_table_examples_a_proof_a_report_and_the_next_command(tmp
 
 
 def page_of_docs(told: str, out: Path) -> None:
-    """docs/demo.md names the stages that are told, and files that are there."""
-    page = (ROOT / "docs" / "demo.md").read_text(encoding="utf-8")
+    """docs/learn/demo.md names the stages that are told, and files that are there."""
+    page = (ROOT / "docs" / "learn" / "demo.md").read_text(encoding="utf-8")
     stages = re.findall(r"`(\d\. \w+)`", page)
     assert len(stages) == 7
     for stage in stages:

@@ -20,11 +20,11 @@ from tests.conftest import ROOT
 
 FENCE = re.compile(r"^(<!-- soak -->\n)?```(\w*)[^\n]*\n(.*?)^```$(?:\n\n```\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 FOLLOWED = (
-    "docs/tutorial.md",
+    "docs/learn/tutorial.md",
     "docs/howto/own-data.md",
     "docs/howto/own-language.md",
     "docs/howto/share.md",
-    "docs/verify.md",
+    "docs/howto/verify.md",
 )
 PAGES = ("README.md", "CONTRIBUTING.md", *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")))
 

@@ -20,7 +20,13 @@ TOY = {
 }
 NOT_OF_ROWS = {
     "README.md": ["below the quoted 84.8 %"],
-    "docs/results.md": ["less than the 84.8 %", "The paper reports 80 %", "Wilson's 95 %"],
+    "docs/results.md": ["below the quoted 84.8 %", "Wilson's 95 %"],
+    "docs/notebook/certified-imdb.md": ["less than the 84.8 %"],
+    "docs/notebook/table-1.md": ["The paper reports 80 %"],
+    **{
+        f"docs/notebook/{name}.md": []
+        for name in ("curvature", "words-alone", "linear-models", "substitution-sets", "costs")
+    },
 }
 """Figures that are quoted, or no measurement."""
 

@@ -8,7 +8,7 @@ import pytest
 from tests.docs.pages import pieces
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "paper.md"
+PAGE = ROOT / "docs" / "theory" / "paper.md"
 
 
 def test_every_erratum_of_a_formula_has_a_counterexample_that_runs():

@@ -84,7 +84,7 @@ def test_every_link_leads_somewhere(site: Path) -> None:
 
 
 def test_formulas_are_drawn_by_the_browser_alone(site: Path) -> None:
-    page = (site / "mathematics.html").read_text(encoding="utf-8")
+    page = (site / "theory" / "mathematics.html").read_text(encoding="utf-8")
     assert page.count("<math") > 20
     assert "arithmatex" not in page
     assert "merror" not in page
@@ -118,7 +118,7 @@ def test_pages_and_search_work_from_the_disk_in_a_browser(site: Path) -> None:
         page.goto((site / "index.html").as_uri())
         page.fill("input.md-search__input", "certificate")
         page.wait_for_selector(".md-search-result__item", timeout=60_000)
-        page.goto((site / "mathematics.html").as_uri())
+        page.goto((site / "theory" / "mathematics.html").as_uri())
         assert page.evaluate("document.querySelector('.formula math').getBoundingClientRect().height") > 10
         window.close()
     assert not wrong

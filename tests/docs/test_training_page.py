@@ -1,4 +1,4 @@
-"""docs/training.md names what there is: options, objectives and presets."""
+"""docs/reference/training.md names what there is: options, objectives and presets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sgbt.cli.app import app
 from sgbt.core.registry import OBJECTIVES
 from sgbt.training import PRESETS
 
-PAGE = Path(__file__).parents[2] / "docs" / "training.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "training.md"
 
 
 def test_every_option_objective_and_preset_of_the_page_exists() -> None:

@@ -1,4 +1,4 @@
-"""docs/benchmark.md: its grid can be read, and it names every grid. (What it runs, the tests of all pages run.)"""
+"""docs/howto/benchmark.md: its grid can be read, and it names every grid. (Its blocks are run with all pages.)"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.conftest import ROOT
 from sgbt.evaluate import SHIPPED
 from sgbt.evaluate.grid_file import parse_grid
 
-PAGE = ROOT / "docs" / "benchmark.md"
+PAGE = ROOT / "docs" / "howto" / "benchmark.md"
 
 
 def test_the_grid_of_the_page_can_be_read() -> None:

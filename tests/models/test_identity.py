@@ -21,8 +21,8 @@ from sgbt.models import (
     BagOfNgrams,
     BagOfWords,
     Naming,
+    Sum,
     TextClassifier,
-    TwoChannel,
     identity_of,
     load_classifier,
     save_classifier,
@@ -34,7 +34,7 @@ from sgbt.threats import SubstitutionTable, Vocabulary
 def model_of(kind: str, **options: Any) -> AnyModel:
     """A model of any kind that reads the small vocabulary."""
     if kind == "two-channel":
-        return TwoChannel(small.model_of("cnn"), small.model_of("bilstm"))
+        return Sum((small.model_of("cnn"), small.model_of("bilstm")))
     if kind in ("cnn", "bilstm"):
         return small.model_of(kind, **options)
     bag = BagOfWords() if kind == "linear" else BagOfNgrams()
@@ -112,7 +112,7 @@ def test_the_identity_of_a_known_model_never_changes(kind: str, expected: str) -
 
 
 def test_another_program_can_find_the_identity_from_the_files(saved: Path) -> None:
-    """As docs/model-folder.md says it, with nothing of sgbt."""
+    """As docs/reference/model-folder.md says it, with nothing of sgbt."""
 
     def canonical(value: object) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()

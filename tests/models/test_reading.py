@@ -13,7 +13,7 @@ from sgbt.models import BiLSTM, TextClassifier, TextCNN
 def test_two_channels_are_the_sum_of_their_parts(kind: str) -> None:
     model = small.two_channel(kind)
     ids = torch.tensor([[2, 3, 4, 0], [5, 0, 0, 0]])
-    assert torch.equal(model(ids), model.words(ids) + model.codes(ids))
+    assert torch.equal(model(ids), model.parts[0](ids) + model.parts[1](ids))
 
 
 def test_options_may_be_given_by_name_or_as_a_value() -> None:

@@ -1,4 +1,4 @@
-"""What docs/results.md says in words, not in figures, holds in the rows; and rows do not contradict one another."""
+"""What docs/results.md and docs/notebook say in words holds in the rows; and rows do not contradict one another."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from sgbt.models import (
     BiLSTM,
     BiLSTMConfig,
     CNNConfig,
+    Sum,
     TextCNN,
-    TwoChannel,
     WordEmbedding,
 )
 from sgbt.models.bag_of_ngrams import BITS
@@ -54,10 +54,10 @@ def random_bilstm(seed: int, *, classes: int, pooling: str, spread: float = 1.0,
     return model.eval()
 
 
-def random_two_channel(seed: int, *, classes: int) -> TwoChannel:
+def random_two_channel(seed: int, *, classes: int) -> Sum:
     torch.manual_seed(seed)
     words = random_cnn(seed, classes=classes, pooling="mean")
-    return TwoChannel(words, BiLSTM(random_embedding(seed, codes=True), BiLSTMConfig(classes=classes, hidden=4))).eval()
+    return Sum((words, BiLSTM(random_embedding(seed, codes=True), BiLSTMConfig(classes=classes, hidden=4)))).eval()
 
 
 def random_grams(seed: int, *, classes: int) -> BagOfNgrams:
@@ -97,12 +97,16 @@ def all_models(seed: int) -> Iterator[tuple[str, AnyModel]]:
     yield "two-channel", random_two_channel(seed, classes=classes)
     yield (
         "words and grams",
-        TwoChannel(random_cnn(seed, classes=classes, pooling="mean"), random_grams(seed, classes=classes)).eval(),
+        Sum((random_cnn(seed, classes=classes, pooling="mean"), random_grams(seed, classes=classes))).eval(),
     )
     yield (
         "words beside words",
-        TwoChannel(random_bilstm(seed, classes=classes, pooling="mean"), random_words(seed, classes=classes)).eval(),
+        Sum((random_bilstm(seed, classes=classes, pooling="mean"), random_words(seed, classes=classes))).eval(),
     )
+    parts = (random_words(seed, classes=classes), random_grams(seed, classes=classes))
+    networks = (make(seed, classes=classes, pooling="mean") for make in (random_cnn, random_bilstm))
+    weights = (0.3, 1.0, 2.5, 0.0) if seed % 2 else (1.0, 0.7, 0.0, 4.0)
+    yield "weighted sum", Sum((*parts, *networks), weights).eval()
     coded = random_embedding(seed, codes=True)
     yield "coded cnn", TextCNN(coded, CNNConfig(classes=classes, kernel_sizes=(2, 3), filters=5)).eval()
     yield "coded bilstm", BiLSTM(coded, BiLSTMConfig(classes=classes, hidden=5)).eval()
@@ -137,4 +141,4 @@ def with_allowed(question: Question, allowed: Tensor) -> Question:
 
 
 def classes_of(model: AnyModel) -> int:
-    return classes_of(model.words) if isinstance(model, TwoChannel) else model.config.classes
+    return classes_of(model.parts[0]) if isinstance(model, Sum) else model.config.classes

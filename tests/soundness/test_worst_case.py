@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import small
 
-from sgbt.models import BiLSTM, TextCNN, TwoChannel, feature_box, worst_case_logits
+from sgbt.models import BiLSTM, Sum, TextCNN, feature_box, worst_case_logits
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable
 
@@ -35,7 +35,7 @@ SLACK = {torch.float64: 1e-12, torch.float32: 1e-5}
 """How far rounding may carry a true value past its bound; logits here are of order one."""
 
 
-def made(name: str, seed: int, dtype: torch.dtype) -> TextCNN | BiLSTM | TwoChannel:
+def made(name: str, seed: int, dtype: torch.dtype) -> TextCNN | BiLSTM | Sum:
     kind, options = MODELS[name]
     if kind == "two":
         return small.two_channel(options["kind"], seed=seed, dtype=dtype)
@@ -132,7 +132,7 @@ def test_a_word_that_only_the_table_knows_is_bounded_with_its_substitutes(kind: 
 @pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("two")])
 def test_the_features_of_every_substitution_are_in_their_box(name: str) -> None:
     model = made(name, 4, torch.float64)
-    assert not isinstance(model, TwoChannel)
+    assert not isinstance(model, Sum)
     step = small.step_of(small.random_texts(4, 5, 7), 7)
     lower, upper = feature_box(model, step.choices.ids, step.choices.allowed, step.mask)
     seen: list[torch.Tensor] = []

@@ -7,7 +7,7 @@ import random
 import torch
 from torch import nn
 
-from sgbt.models import AnyModel, BagOfNgrams, BagOfWords, BiLSTM, TextClassifier, TextCNN, TwoChannel, WordEmbedding
+from sgbt.models import AnyModel, BagOfNgrams, BagOfWords, BiLSTM, Sum, TextClassifier, TextCNN, WordEmbedding
 from sgbt.models.bag_features import FAMILIES, keys_at
 from sgbt.models.bag_of_ngrams import AT_THE_END, BITS, MAP_SHIFT
 from sgbt.threats import SubstitutionTable, Vocabulary
@@ -78,8 +78,8 @@ def _model(parts: list[str], drawn: random.Random, classes: int) -> AnyModel:
         beside = {"codes": ["cnn", "max", "codes"], "bilstm": ["bilstm", "last", "codes"]}.get(second, [second])
         other = _model(beside, drawn, classes)
         assert isinstance(words, TextCNN | BiLSTM)
-        assert not isinstance(other, TwoChannel)
-        return TwoChannel(words, other)
+        assert not isinstance(other, Sum)
+        return Sum((words, other))
     if kind == "linear":
         return _linear(options, drawn, classes)
     if kind == "grams":

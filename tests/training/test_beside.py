@@ -13,7 +13,7 @@ from tests import small
 from sgbt.certify import certify
 from sgbt.core.errors import ModelError, TrainingError
 from sgbt.data import RaggedIds
-from sgbt.models import Bag, BiLSTM, TextCNN, TwoChannel, load_classifier, weights_hash
+from sgbt.models import Bag, BiLSTM, Sum, TextCNN, load_classifier, weights_hash
 from sgbt.models.margins import Margins
 from sgbt.training import Certified, Run, train
 from sgbt.training import fitted_parts as module
@@ -67,12 +67,13 @@ def corpus() -> Corpus:
 def test_the_run_has_both_channels_and_is_certified_as_their_sum(kind: type, channel: str, tmp_path: Path) -> None:
     run = trained(kind, channel, tmp_path / "run")
     model = run.model.model
-    assert isinstance(model, TwoChannel)
-    assert isinstance(model.words, kind)
-    assert model.codes.config == empty(channel).config
-    assert bool(model.codes.weight.abs().sum() > 0)
+    assert isinstance(model, Sum)
+    network, added = model.parts
+    assert isinstance(network, kind)
+    assert added.config == empty(channel).config
+    assert bool(added.weight.abs().sum() > 0)
     ids = torch.tensor([[2, 5, 9, 3]])
-    assert torch.allclose(model(ids), model.words(ids) + model.codes(ids))
+    assert torch.allclose(model(ids), network(ids) + added(ids))
     again = load_classifier(tmp_path / "run")
     assert weights_hash(again.model) == weights_hash(model)
     test = small.dataset().test
@@ -120,11 +121,11 @@ def test_apart_the_network_learns_as_by_itself_and_dev_sees_the_sum(channel: str
 
     alone, apart = asked("alone"), asked("apart", apart=True, **CHANNELS[channel])
     told = asked("told", **CHANNELS[channel])
-    assert isinstance(apart.model.model, TwoChannel)
-    assert isinstance(told.model.model, TwoChannel)
-    assert weights_hash(apart.model.model.words) == weights_hash(alone.model.model)
-    assert weights_hash(apart.model.model.words) != weights_hash(told.model.model.words)
-    assert weights_hash(apart.model.model.codes) == weights_hash(told.model.model.codes)
+    assert isinstance(apart.model.model, Sum)
+    assert isinstance(told.model.model, Sum)
+    assert weights_hash(apart.model.model.parts[0]) == weights_hash(alone.model.model)
+    assert weights_hash(apart.model.model.parts[0]) != weights_hash(told.model.model.parts[0])
+    assert weights_hash(apart.model.model.parts[1]) == weights_hash(told.model.model.parts[1])
     proofs = list(certify(apart.model, small.dataset().dev, tiers=["ibp"]))
     assert apart.dev["certified"] == pytest.approx(sum(proof.stays for proof in proofs) / len(proofs))
 

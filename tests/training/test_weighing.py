@@ -14,7 +14,7 @@ from torch import Tensor
 from sgbt.certify import certify
 from sgbt.core.errors import TrainingError
 from sgbt.evaluate.gather import curve_of
-from sgbt.models import TextCNN, TwoChannel
+from sgbt.models import Sum, TextCNN
 from sgbt.models.note import training_note
 from sgbt.training import Certified, Run, train
 from sgbt.training.recipes import LARGEST_WEIGHT, best_weight
@@ -73,11 +73,11 @@ def test_the_head_is_scaled_and_dev_is_told_of_the_weighed_sum(tmp_path: Path) -
     weight = weighed.about["ensemble_weight"]
     assert weight != 1.0
     one, other = plain.model.model, weighed.model.model
-    assert isinstance(one, TwoChannel)
-    assert isinstance(other, TwoChannel)
-    for name, value in one.words.named_parameters():
+    assert isinstance(one, Sum)
+    assert isinstance(other, Sum)
+    for name, value in one.parts[0].named_parameters():
         scale = weight if name.startswith("head.") else 1.0
-        assert torch.allclose(scale * value, other.words.get_parameter(name))
+        assert torch.allclose(scale * value, other.parts[0].get_parameter(name))
     proofs = list(certify(weighed.model, small.dataset().dev, tiers=["ibp"]))
     share = sum(proof.stays for proof in proofs) / len(proofs)
     assert weighed.dev["certified"] == pytest.approx(share)

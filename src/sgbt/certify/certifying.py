@@ -26,7 +26,7 @@ from sgbt.certify.verifier import verifiers
 from sgbt.core.rows import RowFile
 from sgbt.data import Batch, Split
 from sgbt.data.batches import pad
-from sgbt.models import BagOfNgrams, BagOfWords, TextClassifier, TwoChannel
+from sgbt.models import BagOfNgrams, BagOfWords, Sum, TextClassifier
 from sgbt.threats import SubstitutionTable
 
 RECHECKED = 20
@@ -213,5 +213,5 @@ def _of_bag(model: BagOfWords | BagOfNgrams) -> int:
 
 
 @words_at_once.register
-def _of_sum(model: TwoChannel) -> int:
+def _of_sum(model: Sum) -> int:
     return min(words_at_once(part) for part in model.parts)

@@ -5,7 +5,7 @@
 TEXTS.jsonl has {"index": ..., "text": ...} on each line. Of each row it says "checked" if margin, radius and verdict
 were recomputed in float64, with the slack as stated (tiers ibp, exact, clean), else what is not its business: such a
 row is only compared with what the text itself has. Exit code 0: no row claims too much; 1: one does; 2: something
-cannot be read, or a row is a study (scale below 1) and no proof; 3: no row was checked. See docs/verify.md.
+cannot be read, or a row is a study (scale below 1) and no proof; 3: no row was checked. See docs/howto/verify.md.
 """
 
 import argparse

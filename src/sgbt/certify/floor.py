@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from sgbt.certify.rounding import largest_margin
-from sgbt.models import BagOfNgrams, BagOfWords, BiLSTM, TextCNN, TwoChannel
+from sgbt.models import BagOfNgrams, BagOfWords, BiLSTM, Sum, TextCNN
 
 
 @singledispatch
@@ -30,8 +30,8 @@ def _of_network(model: TextCNN | BiLSTM, *, longest: int) -> float:
 
 
 @lowest_margin.register
-def _of_sum(model: TwoChannel, *, longest: int) -> float:
-    return sum(lowest_margin(part, longest=longest) for part in model.parts)
+def _of_sum(model: Sum, *, longest: int) -> float:
+    return sum(weight * lowest_margin(part, longest=longest) for weight, part in model.terms)
 
 
 @lowest_margin.register

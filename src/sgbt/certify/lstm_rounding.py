@@ -16,7 +16,7 @@ Two things follow, and no error needs to be followed through the text:
   in the bound itself, because computed coefficients may be taken as they are: what rounding changes in one of them is a
   share of the terms that made it, each a coefficient times a number of known size.
 
-docs/certificates.md counts the roundings of every operation, tier by tier; `units_in_bounds` is what they add up to.
+docs/theory/certificates.md counts the roundings of every operation, tier by tier; `units_in_bounds` is their sum.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class LocalErrors:
 
 
 def units_in_bounds(steps: Tensor, hidden: int, width: int) -> Tensor:
-    """How many units of roundoff one term of a bound collects, in any tier: counted in docs/certificates.md.
+    """How many units of roundoff one term of a bound collects, in any tier: counted in docs/theory/certificates.md.
 
     Offsets of planes grow with the step, and each is in a sum over steps: hence the square.
     """

@@ -23,9 +23,8 @@ from torch import Tensor
 from sgbt.certify.lstm_rounding import gamma
 from sgbt.certify.tiers import in_float64, require_finite
 from sgbt.core.errors import CertificateError
-from sgbt.models import BagOfNgrams, BagOfWords, BiLSTM, TextClassifier, TextCNN, TwoChannel
+from sgbt.models import BagOfNgrams, BagOfWords, BiLSTM, Sum, TextClassifier, TextCNN
 from sgbt.models.activations import ACTIVATIONS
-from sgbt.models.blueprint import parts_of
 from sgbt.models.deciding import decides_in_float64
 from sgbt.threats.vocabulary import PADDING
 
@@ -54,11 +53,15 @@ def rounding_slack(classifier: TextClassifier) -> float:
     single = any(weight.dtype is torch.float32 for weight in classifier.model.parameters())
     if not single or decides_in_float64(classifier.model):
         return slack
-    networks = [part for part in parts_of(precise) if isinstance(part, TextCNN)]  # the linear models add up in float64
-    for part in networks:
+    terms = precise.terms if isinstance(precise, Sum) else [(1.0, precise)]
+    networks = [(weight, part) for weight, part in terms if isinstance(part, TextCNN)]  # linear models add in float64
+    for _, part in networks:
         _refuse_overflow(part, longest=longest)
-    added = 4 * SINGLE * sum(largest_logit(part, longest=longest) for part in networks) if len(networks) > 1 else 0.0
-    return slack + added + sum(proven_gap(part, longest=longest) for part in networks)
+    added = 0.0
+    if not isinstance(precise, Sum) or precise.plain:  # else logits are weighted and added in float64
+        logits = sum(largest_logit(part, longest=longest) for _, part in networks)
+        added = 4 * SINGLE * max(len(networks) - 1, 0) * logits
+    return slack + added + sum(weight * proven_gap(part, longest=longest) for weight, part in networks)
 
 
 @singledispatch
@@ -75,9 +78,16 @@ def float64_allowance(model: Any, *, longest: int) -> float:
 
 @float64_allowance.register
 @torch.no_grad()
-def _of_sum(model: TwoChannel, *, longest: int) -> float:
-    logits = sum(largest_logit(part, longest=longest) for part in model.parts)
-    return 8 * DOUBLE * logits + sum(float64_allowance(part, longest=longest) for part in model.parts)
+def _of_sum(model: Sum, *, longest: int) -> float:
+    """Of n terms there are n - 1 additions and, with weights, n products, each off by a unit of what it makes.
+
+    With L the sum of all largest logits, two logits of a margin are off by 2 L for each operation and 2 L for their
+    difference; a bound above zero is a sum of terms of at most 4 L together, off by 4 L for each of n - 1, or n, steps.
+    """
+    operations = len(model.terms) - 1 + (0 if model.plain else len(model.terms))
+    logits = sum(weight * largest_logit(part, longest=longest) for weight, part in model.terms)
+    parts = sum(weight * float64_allowance(part, longest=longest) for weight, part in model.terms)
+    return 8 * operations * DOUBLE * logits + parts
 
 
 @float64_allowance.register
@@ -150,11 +160,27 @@ def largest_margin(model: TextCNN | BiLSTM) -> float:
     return float(((spread * features).sum(dim=-1) + (bias.unsqueeze(0) - bias.unsqueeze(1)).abs()).amax())
 
 
-def largest_logit(model: TextCNN | BiLSTM | BagOfWords | BagOfNgrams, *, longest: int) -> float:
-    """An upper bound of every logit's magnitude, and of the magnitudes of the terms that it is a sum of."""
-    if isinstance(model, TextCNN | BiLSTM):
-        weight, features = model.head.weight.abs(), _feature_magnitudes(model)
-        return float(((weight * features).sum(dim=1) + model.head.bias.abs()).amax())
+@singledispatch
+def largest_logit(model: Any, *, longest: int) -> float:
+    """An upper bound of every logit's magnitude, and of the magnitudes of the terms that it is a sum of.
+
+    A new kind of model registers its own here, to be certified as a part of a sum.
+    """
+    raise CertificateError(
+        expected="parts of a Sum whose largest logits are known",
+        got=type(model).__name__,
+        remedy="register a bound: @sgbt.certify.rounding.largest_logit.register",
+    )
+
+
+@largest_logit.register
+def _logit_of_network(model: TextCNN | BiLSTM, *, longest: int) -> float:
+    weight, features = model.head.weight.abs(), _feature_magnitudes(model)
+    return float(((weight * features).sum(dim=1) + model.head.bias.abs()).amax())
+
+
+@largest_logit.register
+def _logit_of_bag(model: BagOfWords | BagOfNgrams, *, longest: int) -> float:
     heaviest = float(model.weight.abs().amax()) if model.weight.numel() else 0.0
     count: float = _most_features(model, longest)
     if isinstance(model, BagOfWords):  # the squares of the factors of n words add up to one, so they to sqrt(n) at most

@@ -51,6 +51,11 @@ class SeparableBound:
             within = self.levels[..., :size] + other.levels[..., :size]
         return SeparableBound(self.question, self.constant + other.constant, self.gains + other.gains, within)
 
+    def times(self, weight: float) -> SeparableBound:
+        """The bound of margins that are multiplied by a positive weight."""
+        within = None if self.within is None else weight * self.within
+        return SeparableBound(self.question, weight * self.constant, weight * self.gains, within)
+
     @cached_property
     def drops(self) -> Tensor:
         """What the worst choice at each place adds, never positive: [texts, rivals, words]."""

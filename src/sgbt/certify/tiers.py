@@ -16,7 +16,7 @@ from torch import Tensor
 from sgbt.certify import bilstm, cnn, linear  # noqa: F401  their verifiers are registered
 from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
-from sgbt.certify.verifier import Verifier, verifiers
+from sgbt.certify.verifier import Verifier, WeightedVerifier, verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.core.errors import CertificateError
 from sgbt.core.registry import TIERS
@@ -98,8 +98,15 @@ def bounds_of(tier: str, parts: Sequence[Verifier]) -> list[SeparableBound]:
     A channel for which a tier does not exist takes part with tier crown.
     """
     chosen = tier_named(tier)
-    menus = [chosen.bounds(each) if chosen.offered(each) else each.bounds("crown") for each in parts]
+    menus = [_bounds(chosen, each) if chosen.offered(each) else each.bounds("crown") for each in parts]
     return [reduce(add, choice) for choice in product(*menus)]
+
+
+def _bounds(tier: Tier, part: Verifier) -> list[SeparableBound]:
+    """A tier of another package knows the model alone: the weight of a part of a sum is applied here."""
+    if isinstance(part, WeightedVerifier):
+        return [bound.times(part.weight) for bound in tier.bounds(part.verifier)]
+    return tier.bounds(part)
 
 
 @torch.no_grad()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Protocol
 
 from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.word_tables import WordTables
-from sgbt.models import TwoChannel
+from sgbt.models import Sum
 
 
 class Verifier(Protocol):
@@ -33,6 +34,32 @@ class Verifier(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class WeightedVerifier:
+    """The verifier of one part of a sum; the bounds of the part, times its weight, are bounds of its share."""
+
+    verifier: Verifier
+    weight: float
+
+    @property
+    def model(self) -> Any:
+        """The part itself, its weight apart."""
+        return self.verifier.model
+
+    @property
+    def question(self) -> Question:
+        """The question to the part."""
+        return self.verifier.question
+
+    def offers(self, tier: str) -> bool:
+        """What the part offers."""
+        return self.verifier.offers(tier)
+
+    def bounds(self, tier: str) -> list[SeparableBound]:
+        """The bounds of the part, times its weight."""
+        return [bound.times(self.weight) for bound in self.verifier.bounds(tier)]
+
+
 @singledispatch
 def verifiers(model: Any, question: Question, tables: WordTables) -> list[Verifier]:
     """The verifiers of a model in float64, one for each part whose logits are added.
@@ -46,5 +73,6 @@ def verifiers(model: Any, question: Question, tables: WordTables) -> list[Verifi
 
 
 @verifiers.register
-def _sum(model: TwoChannel, question: Question, tables: WordTables) -> list[Verifier]:
-    return [verifier for part in model.parts for verifier in verifiers(part, question, tables)]
+def _sum(model: Sum, question: Question, tables: WordTables) -> list[Verifier]:
+    found = [(weight, own) for weight, part in model.terms for own in verifiers(part, question, tables)]
+    return [own if weight == 1 else WeightedVerifier(own, weight) for weight, own in found]

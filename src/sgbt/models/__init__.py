@@ -9,7 +9,7 @@ from sgbt.models.cnn import CNNConfig, TextCNN
 from sgbt.models.embedding import WordEmbedding
 from sgbt.models.folder import load_classifier, save_classifier
 from sgbt.models.identity import Identity, Naming, covers_weights_alone, identity_of
-from sgbt.models.two_channel import TwoChannel
+from sgbt.models.sum import Sum
 from sgbt.models.weights import weights_hash
 from sgbt.models.worst_case import feature_box, worst_case_logits
 
@@ -27,9 +27,9 @@ __all__ = [
     "Naming",
     "Network",
     "Predictions",
+    "Sum",
     "TextCNN",
     "TextClassifier",
-    "TwoChannel",
     "WordEmbedding",
     "covers_weights_alone",
     "feature_box",

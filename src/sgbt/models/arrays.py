@@ -26,7 +26,7 @@ from sgbt.models.bag_of_words import BagOfWords
 from sgbt.models.blueprint import AnyModel, Bag, Network
 from sgbt.models.finite import odd_weight
 from sgbt.models.places import LARGEST_EXPONENT
-from sgbt.models.two_channel import TwoChannel
+from sgbt.models.sum import Sum
 
 PRECISIONS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 """What weights may be stored in; float64 holds each of them exactly."""
@@ -47,9 +47,9 @@ def _faults(model: AnyModel, weights: Mapping[str, Tensor]) -> Iterator[Fault]:
     yield from _kinds(model, weights)
     if (odd := odd_weight(weights)) is not None:
         yield f"finite numbers in {odd[0]}", odd[1]
-    if isinstance(model, TwoChannel):
-        for name, part in (("words.", model.words), ("codes.", model.codes)):
-            yield from _of_part(part, weights, name)
+    if isinstance(model, Sum):
+        for name, part in zip(model.names, model.parts, strict=True):
+            yield from _of_part(part, weights, f"{name}.")
     else:
         yield from _of_part(model, weights, "")
 

@@ -16,7 +16,7 @@ from sgbt.models.bag_of_words import BagOfWords, BagOfWordsConfig
 from sgbt.models.bilstm import BiLSTM
 from sgbt.models.cnn import TextCNN
 from sgbt.models.embedding import WordEmbedding
-from sgbt.models.two_channel import TwoChannel
+from sgbt.models.sum import Sum
 
 Network = TextCNN | BiLSTM
 """The networks over word vectors, which every objective can train."""
@@ -24,13 +24,13 @@ Network = TextCNN | BiLSTM
 Bag = BagOfWords | BagOfNgrams
 """The linear models, which need no word vectors and have a worst case of their own."""
 
-AnyModel = Network | TwoChannel | Bag
+AnyModel = Network | Sum | Bag
 """Whatever a folder can hold, and predict and certify with."""
 
 
 def parts_of(model: AnyModel) -> tuple[Network | Bag, ...]:
-    """The models whose logits are added: those of two channels, or the one that there is."""
-    return model.parts if isinstance(model, TwoChannel) else (model,)
+    """The models whose logits are added: those of a sum, or the one that there is."""
+    return model.parts if isinstance(model, Sum) else (model,)
 
 
 def words_read_by(part: Network | Bag) -> int:
@@ -46,8 +46,11 @@ PAST_OPTIONS = frozenset({"hops"})
 
 def blueprint(model: AnyModel) -> dict[str, Any]:
     """The kind of a model, its options and the sizes of its embedding, as JSON values."""
-    if isinstance(model, TwoChannel):
-        return {"kind": model.kind, "words": blueprint(model.words), "codes": blueprint(model.codes)}
+    if isinstance(model, Sum):
+        plans = [blueprint(part) for part in model.parts]
+        if model.kind != Sum.kind:
+            return {"kind": model.kind, **dict(zip(model.names, plans, strict=True))}
+        return {"kind": model.kind, "weights": list(model.weights), "parts": plans}
     if isinstance(model, Bag):
         sizes = {"words": model.codes.shape[-1], "keys": len(model.keys)}
         return {"kind": model.kind, **sizes, "options": asdict(model.config)}
@@ -59,11 +62,8 @@ def blueprint(model: AnyModel) -> dict[str, Any]:
 def build(plan: dict[str, Any]) -> AnyModel:
     """A model of that blueprint, with weights still to be filled in."""
     try:
-        if plan["kind"] == TwoChannel.kind:
-            words, codes = build(plan["words"]), build(plan["codes"])
-            if not isinstance(words, Network) or not isinstance(codes, Network | Bag):
-                raise TypeError("a channel that cannot be one")
-            return TwoChannel(words, codes)
+        if plan["kind"] in ("sum", "two-channel"):
+            return _sum(plan)
         if plan["kind"] in (BagOfWords.kind, BagOfNgrams.kind):
             return empty_bag(plan)
         make = MODELS[plan["kind"]]
@@ -75,6 +75,21 @@ def build(plan: dict[str, Any]) -> AnyModel:
         raise ModelError(
             expected="a model description that sgbt wrote", got=f"one with a fault at {fault}", where="config.json"
         ) from problem
+
+
+def _sum(plan: dict[str, Any]) -> Sum:
+    if plan["kind"] == "two-channel":
+        plans, weights = [plan["words"], plan["codes"]], [1.0, 1.0]
+    else:
+        plans, weights = plan["parts"], plan["weights"]
+    if type(weights) is not list or type(plans) is not list:
+        raise TypeError("weights or parts that are no list")
+    if any(each["kind"] in ("sum", "two-channel") for each in plans):
+        raise TypeError("a sum among the parts of a sum")
+    made = Sum(map(build, plans), weights)
+    if made.kind != plan["kind"]:
+        raise TypeError("two parts of weight one that are not written as two-channel")
+    return made
 
 
 def options_of(kind: type[Any], given: Mapping[str, Any]) -> Any:

@@ -1,8 +1,8 @@
 """The identity of a classifier: one hash over everything that decides an answer.
 
-Model folders, certificates and attack rows name their model by it. docs/model-folder.md says how it is computed, so
-that another program can do so. What decides no answer is outside: the substitution table, which has a hash of its own,
-and the note on training.
+Model folders, certificates and attack rows name their model by it; docs/reference/model-folder.md says how it is
+computed. What decides no answer is outside: the substitution table, which has a hash of its own, and the note on
+training.
 """
 
 from __future__ import annotations

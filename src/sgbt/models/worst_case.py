@@ -19,7 +19,7 @@ from sgbt.models.bag_worst_case import worst_margins
 from sgbt.models.bilstm import BiLSTM, reversed_within
 from sgbt.models.cnn import TextCNN
 from sgbt.models.gram_worst_case import gram_worst_margins
-from sgbt.models.two_channel import TwoChannel
+from sgbt.models.sum import Sum
 from sgbt.threats.vocabulary import PADDING
 
 
@@ -84,11 +84,9 @@ def _of_network(
 
 
 @worst_case_logits.register
-def _of_sum(
-    model: TwoChannel, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
-) -> Tensor:
-    return sum(  # bounds of the parts add up to a bound of the sum
-        (worst_case_logits(part, ids, allowed, mask, labels, epsilon=epsilon) for part in model.parts),
+def _of_sum(model: Sum, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0) -> Tensor:
+    return sum(  # no weight is negative, so bounds of the parts add up to a bound of the sum
+        (weight * worst_case_logits(part, ids, allowed, mask, labels, epsilon=epsilon) for weight, part in model.terms),
         start=torch.zeros((), device=ids.device),
     )
 

@@ -15,7 +15,7 @@ from sgbt.core.files import make_folder
 from sgbt.core.locks import claim
 from sgbt.core.seeds import check_seed
 from sgbt.data import TextDataset, Tokenizer
-from sgbt.models import AnyModel, Bag, BiLSTM, TextClassifier, TextCNN, TwoChannel, save_classifier
+from sgbt.models import AnyModel, Bag, BiLSTM, Sum, TextClassifier, TextCNN, save_classifier
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.training.beginning import (
     adopt_vocabulary,
@@ -255,7 +255,7 @@ def _fitted_first(task: Task, model: Any, examples: list[Examples], corpus: Corp
 def _classifier(task: Task, model: Any, fitted: Fitted, corpus: Corpus) -> TextClassifier:
     final: AnyModel = model
     if fitted.part is not None:
-        final = TwoChannel(model, fitted.part.model.to(task.processes.device))
+        final = Sum((model, fitted.part.model.to(task.processes.device)))
     return TextClassifier(
         final.eval(), corpus.vocabulary, task.dataset.label_names, task.table, task.config.max_length, task.tokenizer
     )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from sgbt.attacks.space import State
-from sgbt.models import TwoChannel
+from sgbt.models import Sum
 
 Probabilities = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -166,15 +166,16 @@ class SumEngine:
     def _added(self, answers: Sequence[Neighbourhood]) -> Neighbourhood:
         pairs = list(zip(self.weights, answers, strict=True))
         texts, swaps = (
-            np.sum([values if weight == 1 else weight * values for weight, values in own], axis=0)
+            np.sum([values if weight == 1 else np.float64(weight) * values for weight, values in own], axis=0)
             for own in ([(w, each.texts) for w, each in pairs], [(w, each.swaps) for w, each in pairs])
         )
         return Neighbourhood(texts, swaps)
 
 
 @query_engine.register
-def _of_sum(model: TwoChannel) -> QueryEngine:
-    return SumEngine([query_engine(part) for part in model.parts], [1.0 for _ in model.parts])
+def _of_sum(model: Sum) -> QueryEngine:
+    weights, parts = zip(*model.terms, strict=True)
+    return SumEngine([query_engine(part) for part in parts], weights)
 
 
 def split_answer(logits: NDArray[Any], query: IdQuery) -> Neighbourhood:

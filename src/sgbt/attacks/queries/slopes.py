@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sgbt.attacks.queries.engine import IdQuery, Ids, WordSwaps, query_engine
 from sgbt.core.errors import AttackError
-from sgbt.models import BagOfWords, TwoChannel
+from sgbt.models import BagOfWords, Sum
 from sgbt.models.blueprint import parts_of
 
 Array = NDArray[Any]
@@ -64,8 +64,8 @@ def slopes(model: Any, ids: Ids, chosen: Ids, lead: Lead) -> Array:
 
 
 @slopes.register
-def _of_sum(model: TwoChannel, ids: Ids, chosen: Ids, lead: Lead) -> Array:
-    change: Array = np.sum([slopes(part, ids, chosen, lead) for part in model.parts], axis=0)
+def _of_sum(model: Sum, ids: Ids, chosen: Ids, lead: Lead) -> Array:
+    change: Array = np.sum([weight * slopes(part, ids, chosen, lead) for weight, part in model.terms], axis=0)
     return change
 
 
