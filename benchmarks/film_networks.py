@@ -50,13 +50,13 @@ def plan(name: str) -> Planned:
     options = BASE | TRIALS[name]
     model = {key: options.pop(key) for key in ("pooling", "kernel_sizes", "filters")}
     training = {key: options.pop(key) for key in ("learning_rate", "max_length", "epochs")}
-    config = TrainingConfig(weight_decay=1e-4, fall=2.0, patience=training["epochs"], **training)
+    config = TrainingConfig(weight_decay=1e-4, learning_rate_decay=2.0, patience=training["epochs"], **training)
     objective = Certified(
         kappa=1.0,
         ramp_epochs=1.0,
         beta=0.0,
         gamma=0.0,
-        drawn_together=0.0,
+        compactness=0.0,
         word_dropout=0.1,
         ties=(30.0, 100.0, 300.0),
         **options,

@@ -25,7 +25,13 @@ from sgbt.training import PRESETS, Certified, TrainingConfig, train
 
 LEAST = (100, 50, 10, 1, 0)
 ALL_AT_ONCE = TrainingConfig(
-    epochs=1000, patience=1000, learning_rate=0.04, weight_decay=1.2e-4, batch_size=25_000, max_length=10_000, rare=1
+    epochs=1000,
+    patience=1000,
+    learning_rate=0.04,
+    weight_decay=1.2e-4,
+    batch_size=25_000,
+    max_length=10_000,
+    minimum_count=1,
 )
 """Its decay is an l2 of 3e-5 on the difference of a word's two weights."""
 RECIPES: dict[str, tuple[dict[str, Any], TrainingConfig]] = {
@@ -39,7 +45,7 @@ def trial(data: TextDataset, whole: SubstitutionTable, least: int, recipe: str) 
     counts = data.train.tokenised().counts()
     table = whole.restricted_to([word for word, count in counts.items() if count >= least]) if least else whole
     options, config = RECIPES[recipe]
-    config = replace(config, rare=max(least, config.rare))
+    config = replace(config, minimum_count=max(least, config.minimum_count))
     began = time.perf_counter()
     run = train(
         BagOfWords(features=(), **options), data, objective=Certified(kappa=1.0, ramp_epochs=0.0), substitutions=table,

@@ -23,7 +23,8 @@ from sgbt.threats import Vocabulary
 from sgbt.training import SGBT, Standard
 from sgbt.training.loop.checkpoint import FILE, load_checkpoint
 from sgbt.training.loop.log import read_log
-from sgbt.training.objectives.objective import Parts, Reference, Step
+from sgbt.training.loop.steps import Step
+from sgbt.training.objectives.objective import Parts, Reference
 
 
 @dataclasses.dataclass(frozen=True)

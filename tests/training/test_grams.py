@@ -25,7 +25,7 @@ from sgbt.training.config import TrainingConfig, preset_for
 from sgbt.training.linear.ngrams import log_count_ratios
 from sgbt.training.loop.listeners import Listeners
 
-QUICK = TrainingConfig(epochs=4, weight_decay=2e-3, max_length=100, rare=1)
+QUICK = TrainingConfig(epochs=4, weight_decay=2e-3, max_length=100, minimum_count=1)
 
 
 def worst_of(classifier, split):
@@ -223,7 +223,7 @@ def split(name, texts):
     return Split(name, lines, np.arange(texts) % 2)
 data = TextDataset("huge", ("no", "yes"), split("train", 250), split("dev", 20), split("test", 20))
 model = {"linear": BagOfWords, "grams": BagOfNgrams}[sys.argv[1]](resolution=1.2)
-config = TrainingConfig(epochs=1, batch_size=50, max_length=100, rare=1)
+config = TrainingConfig(epochs=1, batch_size=50, max_length=100, minimum_count=1)
 try:
     run = train(model, data, objective=IBP(kappa=1.0), substitutions=table, config=config)
     print("trained", run.dev)

@@ -33,7 +33,9 @@ RUNS = [
     Options(dropout=0.5, objective="ascc", epochs=2),
     Options(epochs=2),
     Options(model="cnn", objective="sgbt", dropout=0.0, epochs=2, texts=47),
-    Options(model="cnn", objective="certified", ties=(1.0,), fall=2.0, dropout=0.0, epochs=2, texts=47),
+    Options(
+        model="cnn", objective="certified", tied_words=(1.0,), learning_rate_decay=2.0, dropout=0.0, epochs=2, texts=47
+    ),
 ]
 """Two plain ones whose last batch (7 of 47 texts) is shared unevenly; one that a single process has begun; one in which
 every process draws its own randomness; one in a folder of another configuration; one that is finished already; one
@@ -191,7 +193,7 @@ def test_a_share_of_nothing_weighs_nothing() -> None:
 def test_one_process_alone_does_its_own_work() -> None:
     alone = Processes()
     assert alone.first
-    assert alone.told(lambda: 7) == 7
+    assert alone.from_first(lambda: 7) == 7
     assert alone.sum(torch.tensor([1.0])).tolist() == [1.0]
     module = torch.nn.Linear(1, 1)
     assert alone.wrapped(module) is module
