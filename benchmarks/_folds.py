@@ -20,10 +20,10 @@ from sgbt.data import TextDataset
 from sgbt.data.imdb import film_folds
 from sgbt.models import Bag, Network
 from sgbt.threats import SubstitutionTable
-from sgbt.training import Certified, TrainingConfig, train
+from sgbt.training import TrainingConfig, TrainingMethod, train
 
 FOLDS = 5
-Planned = tuple[Network | Bag, Certified, TrainingConfig]
+Planned = tuple[Network | Bag, TrainingMethod, TrainingConfig]
 
 
 def measured_on_folds(described: str, out: str, names: Iterable[str], plan: Callable[[str], Planned]) -> None:
@@ -46,15 +46,15 @@ def measured_on_folds(described: str, out: str, names: Iterable[str], plan: Call
 
 
 def _measured(
-    data: TextDataset, table: SubstitutionTable, model: Network | Bag, objective: Certified, config: TrainingConfig
+    data: TextDataset, table: SubstitutionTable, model: Network | Bag, method: TrainingMethod, config: TrainingConfig
 ) -> dict[str, Any]:
     """One run on one fold, and what it says of the reviews that were held out."""
     began = time.perf_counter()
-    run = train(model, data, objective=objective, substitutions=table, config=config)
+    run = train(model, data, objective=method, substitutions=table, config=config)
     return {
         "fold": data.name,
         "model": {"kind": model.kind, **asdict(model.config)},
-        **({} if isinstance(model, Bag) else {"objective": asdict(objective)}),
+        **({} if isinstance(model, Bag) else {"objective": method.options}),
         "training": asdict(config),
         "substitutions": {"name": table.name, "hash": table.hash},
         "texts": len(data.dev),

@@ -15,7 +15,15 @@ from _folds import Planned, measured_on_folds
 
 from sgbt.embeddings import EmbeddingTable, load_embeddings
 from sgbt.models import TextCNN
-from sgbt.training import Certified, TrainingConfig
+from sgbt.training import (
+    Certified,
+    LateFusion,
+    Residual,
+    ScaledClusterMeans,
+    TiedWords,
+    TrainingConfig,
+    TrainingMethod,
+)
 
 WIDTH = 100
 BASE: dict[str, Any] = {
@@ -26,15 +34,16 @@ BASE: dict[str, Any] = {
     "max_length": 1000,
     "epochs": 4,
 }
+WORDS = ("linear", {"features": (), "places": True})
 SHORT: dict[str, Any] = {"max_length": 400, "epochs": 3}
 TRIALS: dict[str, dict[str, Any]] = {
-    "apart": {"bag_channel": True, "apart": True},
+    "apart": {"recipe": LateFusion(*WORDS)},
     "alone": {},
     "alone, rate 2e-3": {"learning_rate": 2e-3},
     "alone, 64 filters of 1, 2 and 3": {"filters": 64, "kernel_sizes": (1, 2, 3)},
     "400 words, 3 epochs, alone": SHORT,
-    "400 words, 3 epochs, apart": {**SHORT, "bag_channel": True, "apart": True},
-    "400 words, 3 epochs, beside": {**SHORT, "bag_channel": True},
+    "400 words, 3 epochs, apart": {**SHORT, "recipe": LateFusion(*WORDS)},
+    "400 words, 3 epochs, beside": {**SHORT, "recipe": Residual(*WORDS)},
 }
 """What differs from `BASE`."""
 
@@ -58,10 +67,9 @@ def plan(name: str) -> Planned:
         gamma=0.0,
         compactness=0.0,
         word_dropout=0.1,
-        ties=(30.0, 100.0, 300.0),
-        **options,
     )
-    return TextCNN(vectors(), trainable_embedding=True, **model), objective, config
+    method = TrainingMethod(objective, ScaledClusterMeans(), TiedWords((30.0, 100.0, 300.0)), **options)
+    return TextCNN(vectors(), trainable_embedding=True, **model), method, config
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from _folds import Planned, measured_on_folds
 
 from sgbt.embeddings import EmbeddingTable, load_embeddings
 from sgbt.models import BagOfNgrams, BagOfWords
-from sgbt.training import PRESETS, Certified
+from sgbt.training import PRESETS, Certified, TrainingMethod
 
 WORDS: dict[str, Any] = {"features": (), "from_vectors": True}
 GRAMS: dict[str, Any] = {"model": BagOfNgrams.kind}
@@ -52,7 +52,7 @@ def plan(name: str) -> Planned:
     if options.pop("from_vectors", False):
         options["vectors"] = vectors()
     model = BagOfWords(**options) if kind == BagOfWords.kind else BagOfNgrams(**options)
-    return model, Certified(kappa=1.0, ramp_epochs=0.0), replace(PRESETS[kind], **training)
+    return model, TrainingMethod(Certified(kappa=1.0, ramp_epochs=0.0)), replace(PRESETS[kind], **training)
 
 
 if __name__ == "__main__":
