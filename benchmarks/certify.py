@@ -22,11 +22,11 @@ import torch
 from _rows import write_rows
 
 import sgbt
-from sgbt.certify import DEFAULT_TIERS, Question, certify, in_float64, rounding_slack
+from sgbt.certify import DEFAULT_TIERS, Specification, certify, in_float64, rounding_slack
 from sgbt.certify.certificate import Verdict
 from sgbt.certify.certifying import words_at_once
-from sgbt.certify.corpus import Corpus
-from sgbt.certify.summary import Summary
+from sgbt.certify.read_texts import ReadTexts
+from sgbt.certify.rows.summary import Summary
 from sgbt.certify.tiers import bounds_of, lowest_of, offered
 from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
@@ -87,7 +87,7 @@ def main() -> None:
 def measured(classifier: TextClassifier, name: str, texts: Split, scales: list[float]) -> list[dict[str, object]]:
     """Every tier on every text that is classified correctly."""
     index = SubstitutionIndex.build(classifier.table, classifier.vocabulary)
-    corpus, model = Corpus.of(classifier, texts, None, index), in_float64(classifier.model)
+    corpus, model = ReadTexts.of(classifier, texts, None, index), in_float64(classifier.model)
     right = [row for row in range(len(corpus)) if corpus.logits[row].argmax() == corpus.labels[row]]
     slack = rounding_slack(classifier)
     rows: list[dict[str, object]] = []
@@ -97,7 +97,7 @@ def measured(classifier: TextClassifier, name: str, texts: Split, scales: list[f
         tables, margins, spent = WordTables(index), dict[str, list[float]](), dict[str, list[float]]()
         for batch in corpus.batches(right, words_at_once(model)):
             labels = torch.from_numpy(corpus.labels[batch.rows.numpy()])
-            question = Question.of(
+            spec = Specification.of(
                 index.for_rows(batch.ids),
                 batch.mask,
                 labels,
@@ -106,7 +106,7 @@ def measured(classifier: TextClassifier, name: str, texts: Split, scales: list[f
                 rows=batch.ids,
                 reference="itself",
             )
-            readings = verifiers(model, question, tables)
+            readings = verifiers(model, spec, tables)
             for tier in DEFAULT_TIERS:
                 if offered(tier, readings):
                     start = time.thread_time()

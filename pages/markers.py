@@ -76,7 +76,7 @@ def _between(text: str, begin: re.Match[str], end: re.Match[str], value: Filling
     before = text[text.rfind("\n", 0, begin.start()) + 1 : begin.start()]
     if not before.strip() and ALONE.match(held):
         block = value if isinstance(value, str) else "\n".join([*_header(held, value), *map(table_line, value)])
-        return f"\n\n{block.strip(chr(10))}\n\n"
+        return f"\n\n{block.strip(chr(10))}\n\n" if block else "\n\n"
     if not isinstance(value, str) or "\n" in value:
         raise SgbtError(
             expected="a marker alone on its line",

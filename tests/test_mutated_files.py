@@ -26,7 +26,7 @@ from sgbt.evaluate import load_grid, read_records
 from sgbt.evaluate.grid_file import GRIDS
 from sgbt.evaluate.plan import Plan
 from sgbt.models import load_classifier
-from sgbt.models.note import training_note
+from sgbt.models.folder import training_note
 from sgbt.report import report_of_folder
 from sgbt.threats import SubstitutionTable, Vocabulary
 from sgbt.training.config import read_toml, with_options

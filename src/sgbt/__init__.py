@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         local_second_order,
         proposition_one,
     )
+    from sgbt.bridges.sklearn import SynonymEncoder
     from sgbt.certify import Certificate, Verdict, certify, check_consistent, explain  # type: ignore[no-redef, unused-ignore]
     from sgbt.core.errors import SgbtError
     from sgbt.data import TextDataset, Tokenizer, load_dataset
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from sgbt.models import BagOfNgrams, BagOfWords, BiLSTM, TextClassifier, TextCNN, load_classifier, save_classifier
     from sgbt.report import report
     from sgbt.sklearn import RobustTextClassifier
-    from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
+    from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable, Threat, Vocabulary
     from sgbt.training import ASCC, ATFL, GBM, IBP, SEM, SGBT, Certified, Standard, TrainingConfig, train  # type: ignore[no-redef, unused-ignore]
 
 
@@ -50,6 +51,8 @@ __all__ = ["__version__", *sorted(_HOME_OF)]
 
 
 def __getattr__(name: str) -> object:
+    if name in ("LinearBag", "GramBag"):  # what earlier versions called two models
+        return getattr(import_module("sgbt.models"), name)
     if name not in _HOME_OF:
         raise AttributeError(f"module 'sgbt' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)

@@ -17,8 +17,8 @@ from sgbt.attacks.queries.prefix_tree import WIDTH, PrefixTree, ReadSchedule
 from sgbt.attacks.space import MASKED, SearchSpace, State
 from sgbt.core.errors import AttackError
 from sgbt.models import BagOfWords, Sum, TextClassifier
-from sgbt.models.bag_features import FAMILIES, keys_at
-from sgbt.models.bag_of_words import neighbours
+from sgbt.models.bag_of_words.features import FAMILIES, keys_at
+from sgbt.models.bag_of_words.model import neighbours
 
 LENGTHS = (0, 1, 2, 3, 5, 30)
 

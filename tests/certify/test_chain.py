@@ -7,8 +7,8 @@ import torch
 from tests.soundness.cases import ACTIVATIONS, random_cnn, random_question
 
 from sgbt.certify import exhaustive, in_float64, margin_bounds
-from sgbt.certify.chain import chain_margins
-from sgbt.certify.window_boxes import window_boxes
+from sgbt.certify.cnn.chain import chain_margins
+from sgbt.certify.cnn.windows import window_boxes
 from sgbt.certify.word_tables import WordTables
 
 

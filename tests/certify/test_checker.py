@@ -33,7 +33,7 @@ from sgbt.models import (
     save_classifier,
 )
 from sgbt.models.activations import ACTIVATIONS
-from sgbt.models.bag_features import FAMILIES
+from sgbt.models.bag_of_words.features import FAMILIES
 from sgbt.models.blueprint import parts_of
 
 TIGHTER = ("linear", "grams")
@@ -76,7 +76,7 @@ def test_every_kind_of_model_pooling_activation_and_option_is_compared() -> None
     parts = [part for model in made for part in parts_of(model)]
     registered = {each.kind for union in get_args(AnyModel) for each in (get_args(union) or (union,))}
     assert registered == {*MODELS} | {Sum.kind}
-    assert {model.kind for model in made} == {*MODELS} | {"two-channel"}
+    assert {model.kind for model in made} == {*MODELS} | {"two-channel", "sum"}
     networks = [part for part in parts if isinstance(part, Network)]
     for net, poolings in (("cnn", cnn.POOLINGS), ("bilstm", bilstm.POOLINGS)):
         own = [part for part in networks if part.kind == net]
@@ -254,3 +254,17 @@ def test_it_imports_numpy_alone_and_is_short() -> None:
         elif isinstance(node, ast.ImportFrom):
             imported.add(str(node.module).split(".")[0])
     assert {name for name in imported if name not in sys.stdlib_module_names} == {"numpy"}
+
+
+def test_a_table_with_a_key_twice_and_a_negative_weight_are_refused(tmp_path: Path) -> None:
+    """Of a key that stands twice a reader keeps either value; a lower bound times a negative weight is none."""
+    world("sum cnn grams linear", 3, tmp_path)
+    table = tmp_path / "twice.json"
+    table.write_text('{"ba": ["bo"], "ba": ["do"]}')
+    with pytest.raises(ValueError, match="each key once"):
+        Checker(tmp_path, table)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["model"]["weights"][-1] = -0.5
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="weights of at least 0"):
+        Checker(tmp_path, None)

@@ -10,7 +10,7 @@ import torch
 
 from sgbt.certify import certify
 from sgbt.models import BagOfNgrams, Sum, TextClassifier, TextCNN, WordEmbedding
-from sgbt.models.bag_of_ngrams import BITS
+from sgbt.models.bag_of_ngrams.model import BITS
 from sgbt.threats import SubstitutionTable, Vocabulary
 
 WORDS = tuple(f"w{letter}" for letter in "abcdefghijkl")

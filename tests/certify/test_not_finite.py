@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from sgbt.certify import TIERS, Certificate, Question, certify, explain, in_float64
+from sgbt.certify import TIERS, Certificate, Specification, certify, explain, in_float64
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.tiers import bounds_of, lowest_of
 from sgbt.certify.verifier import verifiers
@@ -25,7 +25,7 @@ from sgbt.models import (
     save_classifier,
 )
 from sgbt.models.folder import save_tensors
-from sgbt.models.weights import weights_of
+from sgbt.models.identity import weights_of
 from sgbt.threats import Substitutions, SubstitutionTable, Vocabulary
 
 WORDS = ("good", "bad", "film", "the")
@@ -52,11 +52,11 @@ def bag_with(number: float) -> TextClassifier:
     return TextClassifier(model.eval(), Vocabulary(WORDS), ("no", "yes"), TABLE, max_length=1000)
 
 
-def question_of(budget: int | None, words: int = 3) -> Question:
+def question_of(budget: int | None, words: int = 3) -> Specification:
     ids = torch.tensor([[[2, 3]] * words])
     allowed = torch.ones_like(ids, dtype=torch.bool)
     mask = torch.ones(1, words, dtype=torch.bool)
-    return Question.of(Substitutions(ids, allowed), mask, torch.tensor([1]), classes=2, budget=budget)
+    return Specification.of(Substitutions(ids, allowed), mask, torch.tensor([1]), classes=2, budget=budget)
 
 
 @pytest.mark.parametrize("budget", [1, 2, 5, None])
@@ -84,9 +84,9 @@ def test_no_tier_is_above_the_margin_of_a_swap(tier: str) -> None:
     flipped = precise(ids[..., 1])[0]
     worst = float(flipped[label] - flipped[1 - label])
     mask = torch.ones(ids.shape[:2], dtype=torch.bool)
-    question = Question.of(Substitutions(ids, allowed), mask, torch.tensor([label]), classes=2, budget=1)
+    spec = Specification.of(Substitutions(ids, allowed), mask, torch.tensor([label]), classes=2, budget=1)
     with torch.no_grad():
-        bounds = bounds_of(tier, verifiers(precise, question, WordTables()))
+        bounds = bounds_of(tier, verifiers(precise, spec, WordTables()))
     assert worst < 0
     assert float(lowest_of(bounds)) <= worst
     assert all(int(bound.radius(torch.zeros(1, dtype=torch.float64))) <= 0 for bound in bounds)
@@ -95,9 +95,9 @@ def test_no_tier_is_above_the_margin_of_a_swap(tier: str) -> None:
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("budget", [0, 1, 2, None])
 def test_a_gain_that_is_not_finite_may_cost_everything(odd: float, budget: int | None) -> None:
-    question = question_of(budget)
+    spec = question_of(budget)
     gains = torch.tensor([[0.1], [odd], [-0.2]], dtype=torch.float64)
-    bound = SeparableBound(question, torch.tensor([[5.0]], dtype=torch.float64), gains)
+    bound = SeparableBound(spec, torch.tensor([[5.0]], dtype=torch.float64), gains)
     assert bound.lowest().tolist() == [[5.0 if budget == 0 else -math.inf]]
     assert bound.radius(torch.zeros(1, dtype=torch.float64)).tolist() == [0]
     assert (bound + bound).lowest().tolist() == [[10.0 if budget == 0 else -math.inf]]
@@ -105,21 +105,21 @@ def test_a_gain_that_is_not_finite_may_cost_everything(odd: float, budget: int |
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
 def test_a_constant_that_is_not_finite_proves_nothing(odd: float) -> None:
-    question = question_of(1)
+    spec = question_of(1)
     gains = torch.tensor([[0.1], [math.inf], [-0.2]], dtype=torch.float64)
-    bound = SeparableBound(question, torch.tensor([[odd]], dtype=torch.float64), gains)
-    other = SeparableBound(question, torch.tensor([[5.0]], dtype=torch.float64), gains.clamp(max=0))
+    bound = SeparableBound(spec, torch.tensor([[odd]], dtype=torch.float64), gains)
+    other = SeparableBound(spec, torch.tensor([[5.0]], dtype=torch.float64), gains.clamp(max=0))
     for each in (bound, other + bound, bound + other):
         assert each.lowest().tolist() == [[-math.inf]]
         assert each.radius(torch.zeros(1, dtype=torch.float64)).tolist() == [-1]
 
 
 def test_sums_of_finite_gains_that_overflow_prove_nothing() -> None:
-    question = question_of(None)
+    spec = question_of(None)
     gains = torch.full((3, 1), -1e308, dtype=torch.float64)
-    bound = SeparableBound(question, torch.tensor([[1e308]], dtype=torch.float64), gains)
+    bound = SeparableBound(spec, torch.tensor([[1e308]], dtype=torch.float64), gains)
     assert bound.lowest().tolist() == [[-math.inf]]
-    high = SeparableBound(question, torch.tensor([[1.7e308]], dtype=torch.float64), -gains)
+    high = SeparableBound(spec, torch.tensor([[1.7e308]], dtype=torch.float64), -gains)
     assert (high + high).lowest().tolist() == [[-math.inf]]
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from sgbt.certify.bilstm.pooled_states import PooledStates
 from sgbt.certify.lines import Box
-from sgbt.certify.pooled_states import PooledStates
 
 STEPS, DIRECTIONS, TEXTS, RIVALS, HIDDEN = 6, 2, 7, 3, 4
 POOLINGS = ("last", "mean", "max")

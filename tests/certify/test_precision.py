@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sgbt.certify import TIERS, Question, certify, exhaustive, in_float64, margin_bounds
+from sgbt.certify import TIERS, Specification, certify, exhaustive, in_float64, margin_bounds
 from sgbt.models import BagOfWords, CNNConfig, Sum, TextClassifier, TextCNN, WordEmbedding
 from sgbt.threats import Substitutions, SubstitutionTable, Vocabulary
 
 
-def question_of(ids: torch.Tensor) -> Question:
+def question_of(ids: torch.Tensor) -> Specification:
     allowed = (ids != ids[..., :1]) | (torch.arange(ids.shape[2]) == 0)
     labels = torch.zeros(len(ids), dtype=torch.int64)
-    return Question.of(Substitutions(ids, allowed), ids[..., 0] > 0, labels, classes=2, reference="itself")
+    return Specification.of(Substitutions(ids, allowed), ids[..., 0] > 0, labels, classes=2, reference="itself")
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max"])
@@ -30,8 +30,8 @@ def test_a_tier_is_exact_where_the_model_is_linear(tier: str, pooling: str) -> N
     for parameter in model.convolutions.parameters():
         parameter.data = torch.rand(parameter.shape, generator=generator, dtype=torch.float64)
     ids = torch.tensor([[[2, 2]] * 58 + [[3, 4], [4, 3], [6, 7]]])
-    question = question_of(ids)
-    assert float(margin_bounds(tier, model, question)) == pytest.approx(exhaustive(model, question, 0).worst, abs=1e-13)
+    spec = question_of(ids)
+    assert float(margin_bounds(tier, model, spec)) == pytest.approx(exhaustive(model, spec, 0).worst, abs=1e-13)
 
 
 def test_a_window_that_is_not_there_and_overflows_proves_nothing() -> None:
@@ -45,12 +45,12 @@ def test_a_window_that_is_not_there_and_overflows_proves_nothing() -> None:
         model.convolutions[0].weight[0, 1, 0] = 1e200
         model.head.weight.copy_(torch.tensor([[1.0], [-1.0]]))
     precise = in_float64(model)
-    question = question_of(torch.tensor([[[2, 3], [2, 3], [4, 4], [0, 0]], [[2, 2]] * 4]))
-    worst = exhaustive(precise, question, 0).worst
+    spec = question_of(torch.tensor([[[2, 3], [2, 3], [4, 4], [0, 0]], [[2, 2]] * 4]))
+    worst = exhaustive(precise, spec, 0).worst
     assert worst < -0.9
     for tier in TIERS:
         if tier not in ("full", "exact"):
-            assert float(margin_bounds(tier, precise, question)[0]) <= worst + 1e-12, tier
+            assert float(margin_bounds(tier, precise, spec)[0]) <= worst + 1e-12, tier
 
 
 @pytest.mark.parametrize("beside", [False, True])

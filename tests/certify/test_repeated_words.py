@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sgbt.certify import TIERS, Question, exhaustive, in_float64, margin_bounds
+from sgbt.certify import TIERS, Specification, exhaustive, in_float64, margin_bounds
 from sgbt.models import CNNConfig, TextCNN, WordEmbedding
 from sgbt.threats import Substitutions
 
@@ -20,9 +20,9 @@ def model_of(pooling: str) -> TextCNN:
     return in_float64(model)  # type: ignore[return-value]
 
 
-def question_of(ids: torch.Tensor, allowed: torch.Tensor) -> Question:
+def question_of(ids: torch.Tensor, allowed: torch.Tensor) -> Specification:
     labels = torch.zeros(len(ids), dtype=torch.int64)
-    return Question.of(Substitutions(ids, allowed), ids[..., 0] > 0, labels, classes=3, reference="itself")
+    return Specification.of(Substitutions(ids, allowed), ids[..., 0] > 0, labels, classes=3, reference="itself")
 
 
 @pytest.mark.parametrize("pooling", ["max", "mean"])
@@ -51,6 +51,6 @@ def test_one_filter_and_several_rivals() -> None:
     words = WordEmbedding(torch.randn(5, 3, generator=generator, dtype=torch.float64))
     model = in_float64(TextCNN(words, CNNConfig(classes=3, kernel_sizes=(2,), filters=1, pooling="mean")))
     ids = torch.tensor([[[2, 3]] * 3])
-    question = question_of(ids, ids > 0)
+    spec = question_of(ids, ids > 0)
     for tier in ("gbm", "sgbt-taylor", "crown"):
-        assert margin_bounds(tier, model, question).min() <= exhaustive(model, question, 0).worst + 1e-12
+        assert margin_bounds(tier, model, spec).min() <= exhaustive(model, spec, 0).worst + 1e-12

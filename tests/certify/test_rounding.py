@@ -14,10 +14,10 @@ from tests.reference.exactly import without_allowances
 from tests.reference.precise import bilstm_margins, bilstm_states
 from tests.soundness.cases import VOCABULARY, random_embedding
 
-from sgbt.certify import Question, certify, in_float64, margin_bounds, rounding_slack
-from sgbt.certify.lstm_boxes import enclosed_states
-from sgbt.certify.lstm_rounding import units_in_bounds
-from sgbt.certify.rounding import ACTIVATION_UNITS, float64_allowance, proven_gap
+from sgbt.certify import Specification, certify, float64_allowance, in_float64, margin_bounds, rounding_slack
+from sgbt.certify.bilstm.boxes import enclosed_states
+from sgbt.certify.bilstm.rounding import units_in_bounds
+from sgbt.certify.cnn.rounding import ACTIVATION_UNITS, proven_gap
 from sgbt.certify.tiers import DEFAULT_TIERS
 from sgbt.models import BagOfWords, BiLSTM, BiLSTMConfig, Sum, TextClassifier, TextCNN, WordEmbedding
 from sgbt.threats import SubstitutionTable, Vocabulary
@@ -86,10 +86,10 @@ def test_a_bilstm_decides_in_float64_and_no_tier_is_above_its_margins(factor: fl
     assert all(abs(exact - float(own)) < 1e-6 for exact, own in zip(truth, computed, strict=True))
     slots = torch.tensor([[[own, new] for own, new in zip(ids, other, strict=True)]])
     allowed = (slots != slots[..., :1]) | (torch.arange(2) == 0)
-    question = Question(slots, allowed, torch.ones(1, 30, dtype=torch.bool), torch.tensor([label]), 2)
+    spec = Specification(slots, allowed, torch.ones(1, 30, dtype=torch.bool), torch.tensor([label]), 2)
     slack = rounding_slack(classifier)
     for tier in DEFAULT_TIERS[:-1]:
-        bound = float(margin_bounds(tier, in_float64(classifier.model), question))
+        bound = float(margin_bounds(tier, in_float64(classifier.model), spec))
         assert bound <= float(computed.min()) + slack
         assert bound <= min(truth) + slack
     assert slack < 1e-7
@@ -138,16 +138,16 @@ def test_every_tier_allows_for_rounding_where_it_shows(tier: str, monkeypatch: p
         model = with_exact_head(seed, factor, pooling)
         ids = torch.tensor([text_of(length, seed)]).unsqueeze(-1)
         everywhere = torch.ones_like(ids, dtype=torch.bool)
-        question = Question(ids, everywhere, everywhere[..., 0], torch.tensor([seed % 2]), 2)
+        spec = Specification(ids, everywhere, everywhere[..., 0], torch.tensor([seed % 2]), 2)
         sides = [model(ids[..., 0])[0].double(), in_float64(model)(ids[..., 0])[0]]
         computed, truth = (float(logits[seed % 2] - logits[1 - seed % 2]) for logits in sides)
         assert computed != truth
-        bound = float(margin_bounds(tier, model, question))
+        bound = float(margin_bounds(tier, model, spec))
         assert bound <= min(computed, truth)
         assert bound > -50 or length > 40  # errors of float32 may outgrow the margin in a long text
         with monkeypatch.context() as without:
             without_allowances(without)
-            above += float(margin_bounds(tier, model, question)) > min(computed, truth)
+            above += float(margin_bounds(tier, model, spec)) > min(computed, truth)
     assert above > 0, "nothing to allow for: the test shows nothing"
 
 

@@ -9,8 +9,9 @@ import pytest
 from tests import small
 
 from sgbt.bridges import model_card
-from sgbt.certify import Certificate, certify, certifying, verification, verify
-from sgbt.certify.comparison import Comparison, compared
+from sgbt.certify import Certificate, certify, certifying, verify
+from sgbt.certify.rows import verification
+from sgbt.certify.rows.comparison import RowComparison, compared
 from sgbt.models import TextClassifier, save_classifier
 
 TEXTS = small.dataset(test=60).test
@@ -28,7 +29,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The indices of the rows that are proven again, as it happens."""
     found: list[int] = []
 
-    def noting(row: Certificate, *rest: object) -> Comparison:
+    def noting(row: Certificate, *rest: object) -> RowComparison:
         found.append(row.index)
         return compared(row, *rest)  # type: ignore[arg-type]
 

@@ -10,8 +10,8 @@ from tests import small
 
 from sgbt.bridges import export, model_card
 from sgbt.certify import Certificate, certify, verify
-from sgbt.certify.robust import robust_by_oracle
-from sgbt.certify.summary import Summary, by_class
+from sgbt.certify.oracle import robust_by_oracle
+from sgbt.certify.rows.summary import Summary, by_class
 from sgbt.core.errors import CertificateError
 from sgbt.evaluate.metrics import certified_figures, held_within
 from sgbt.models import TextClassifier, save_classifier

@@ -9,9 +9,9 @@ import torch
 from tests.soundness.cases import random_bilstm, random_question
 
 from sgbt.certify import in_float64
-from sgbt.certify.lstm_boxes import lstm_boxes, shrunk_boxes
-from sgbt.certify.question import Question
-from sgbt.certify.tightened import tightened
+from sgbt.certify.bilstm.boxes import lstm_boxes, shrunk_boxes
+from sgbt.certify.bilstm.tightened import tightened
+from sgbt.certify.specification import Specification
 from sgbt.certify.word_tables import WordTables
 
 ENDS = ("gates", "before", "after", "hidden")
@@ -23,18 +23,18 @@ def test_every_reachable_state_lies_in_the_tightened_boxes(lookback: int, gain: 
     narrower = 0
     for seed in range(3):
         model = in_float64(random_bilstm(seed, classes=2, pooling="last", gain=gain))
-        question = random_question(seed, classes=2, texts=3, words=5)
-        wide = lstm_boxes(model, question, WordTables())
+        spec = random_question(seed, classes=2, texts=3, words=5)
+        wide = lstm_boxes(model, spec, WordTables())
         around = shrunk_boxes(wide, 0.5)
-        tight = tightened(wide, around, question, lookback=lookback)
+        tight = tightened(wide, around, spec, lookback=lookback)
         for name in ENDS:
             outer, inner = getattr(wide, name), getattr(tight, name)
             assert (inner.lower >= outer.lower - 1e-12).all()
             assert (inner.upper <= outer.upper + 1e-12).all()
             narrower += int((inner.upper - inner.lower < outer.upper - outer.lower - 1e-6).sum())
-        for text in range(len(question)):
-            for steps in reached(model, question, text):
-                real = int(question.lengths[text].clamp(min=1))
+        for text in range(len(spec)):
+            for steps in reached(model, spec, text):
+                real = int(spec.lengths[text].clamp(min=1))
                 for name in ENDS:
                     inner, value = getattr(tight, name), getattr(steps, name).clean[:real, :, 0]
                     assert (value >= inner.lower[:real, :, text] - 1e-9).all(), (name, lookback)
@@ -42,16 +42,16 @@ def test_every_reachable_state_lies_in_the_tightened_boxes(lookback: int, gain: 
     assert narrower > 0
 
 
-def reached(model, question, text):  # type: ignore[no-untyped-def]
+def reached(model, spec, text):  # type: ignore[no-untyped-def]
     """The states of every variant of a text, each run by itself."""
-    slots = [row.nonzero().squeeze(1).tolist() for row in question.allowed[text]]
+    slots = [row.nonzero().squeeze(1).tolist() for row in spec.allowed[text]]
     for taken in itertools.islice(itertools.product(*slots), 60):
-        ids = question.ids[text, torch.arange(len(taken)), list(taken)].view(1, -1, 1)
-        own = Question(
+        ids = spec.ids[text, torch.arange(len(taken)), list(taken)].view(1, -1, 1)
+        own = Specification(
             ids,
             torch.ones_like(ids, dtype=torch.bool),
-            question.mask[text : text + 1],
-            question.labels[text : text + 1],
+            spec.mask[text : text + 1],
+            spec.labels[text : text + 1],
             2,
         )
         yield lstm_boxes(model, own, WordTables())

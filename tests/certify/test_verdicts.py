@@ -11,8 +11,8 @@ from tests.soundness.trained import HIDDEN, WORDS, dataset, table, trained
 
 from sgbt.attacks import AttackResult, Swap
 from sgbt.certify import Certificate, Verdict, certify, check_consistent, read_rows
-from sgbt.certify.robust import robust_by_oracle
-from sgbt.certify.summary import Summary
+from sgbt.certify.oracle import robust_by_oracle
+from sgbt.certify.rows.summary import Summary
 from sgbt.core.errors import CertificateError
 from sgbt.threats import SubstitutionTable
 

@@ -160,6 +160,12 @@ def test_without_rows_there_is_nothing_to_verify(classifier: TextClassifier) -> 
         verify(classifier, [], TEXTS)
 
 
+def test_a_text_counts_once(classifier: TextClassifier, rows: list[Certificate]) -> None:
+    """One true proof, given a hundred times, is no share of a hundred texts."""
+    with pytest.raises(CertificateError, match="one row for each text, got two"):
+        verify(classifier, [next(filter(certified, rows))] * 100, TEXTS)
+
+
 def test_without_labels_a_turned_prediction_is_found(classifier: TextClassifier, rows: list[Certificate]) -> None:
     turned = replace(rows[0], label=1 - rows[0].label, predicted=1 - rows[0].predicted)
     with pytest.raises(ForgedRowError, match="predicted"):
@@ -214,8 +220,8 @@ def test_attack_rows_are_asked_again_and_compared(
 
 def _without_proofs(classifier: TextClassifier, rows: list[Certificate], attacks: list[AttackResult]) -> None:
     """Only what rows say of each other."""
-    from sgbt.certify.attacked import check_attacks
     from sgbt.certify.prepared import Prepared
+    from sgbt.certify.rows.attacked import check_attacks
 
     check_attacks(Prepared.of(classifier), rows, attacks, dict(enumerate(TEXTS.texts)))
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from tests.soundness.trained import dataset, table, trained
 
-from sgbt.certify import TIERS, Question, in_float64
+from sgbt.certify import TIERS, Specification, in_float64
 from sgbt.certify.tiers import bounds_of, lowest_of, offered
 from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
@@ -26,8 +26,10 @@ def test_numbered_rows_change_no_bound(case: tuple[str, ...], scale: float, budg
         for place, text in enumerate(words):
             rows[place, : len(text)] = torch.from_numpy(index.rows_of(text))
         labels = torch.zeros(len(words), dtype=torch.int64)
-        plain = Question.of(found, found.mask | (rows > 0), labels, classes=2, scale=scale, budget=budget)
-        numbered = Question.of(found, found.mask | (rows > 0), labels, classes=2, scale=scale, budget=budget, rows=rows)
+        plain = Specification.of(found, found.mask | (rows > 0), labels, classes=2, scale=scale, budget=budget)
+        numbered = Specification.of(
+            found, found.mask | (rows > 0), labels, classes=2, scale=scale, budget=budget, rows=rows
+        )
         for tier in TIERS:
             readings = [verifiers(model, *each) for each in ((plain, WordTables()), (numbered, shared))]
             readings.append(verifiers(model, numbered, small))

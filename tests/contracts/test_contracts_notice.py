@@ -80,7 +80,7 @@ class Hopeful:
 
     def bounds(self, verifier: Verifier) -> list[SeparableBound]:
         (bound,) = verifier.bounds("ibp")
-        return [SeparableBound(bound.question, bound.constant + self.more, bound.gains)]
+        return [SeparableBound(bound.spec, bound.constant + self.more, bound.gains)]
 
 
 def test_a_tier_that_proves_too_much() -> None:

@@ -8,8 +8,8 @@ from tests.models.test_bag_of_words import WORDS, enumerated, random_batch
 
 from sgbt.core.errors import ModelError
 from sgbt.models import BagOfNgrams, TextClassifier, load_classifier, save_classifier, worst_case_logits
-from sgbt.models.bag_of_ngrams import AT_THE_END, BITS, LARGEST, MAP_SHIFT
-from sgbt.models.gram_worst_case import gram_worst_by_word
+from sgbt.models.bag_of_ngrams.model import AT_THE_END, BITS, LARGEST, MAP_SHIFT
+from sgbt.models.bag_of_ngrams.worst_case import gram_worst_by_word
 from sgbt.threats import PADDING, UNKNOWN, Vocabulary
 
 

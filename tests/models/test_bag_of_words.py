@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from sgbt.core.errors import ModelError
-from sgbt.models import BagOfWords, TextClassifier, bag_worst_case, load_classifier, save_classifier, worst_case_logits
-from sgbt.models.bag_features import FAMILIES, keys_at, places_of
+from sgbt.models import BagOfWords, TextClassifier, load_classifier, save_classifier, worst_case_logits
+from sgbt.models.bag_of_words import worst_case as bag_worst_case
+from sgbt.models.bag_of_words.features import FAMILIES, keys_at, places_of
 from sgbt.threats import PADDING, UNKNOWN, SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
 from sgbt.threats.codes import community_codes
 
@@ -18,7 +19,7 @@ WORDS = 12
 @pytest.fixture
 def near_edges(monkeypatch):
     """Zones of one word each, so that short texts have many."""
-    monkeypatch.setattr("sgbt.models.places.EDGES", (1, 2, 3, 4, 5, 6, 7))
+    monkeypatch.setattr("sgbt.models.bag_of_words.positions.EDGES", (1, 2, 3, 4, 5, 6, 7))
 
 
 def random_model(generator, *, classes=2, features=("before", "after", "pair", "triple"), codes=None, places=False):

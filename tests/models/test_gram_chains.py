@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from tests.models.test_bag_of_ngrams import random_model
 from tests.models.test_bag_of_words import WORDS, random_batch
 
-from sgbt.models import gram_chains, gram_holders, gram_worst_case, worst_case_logits
-from sgbt.models.gram_worst_case import gram_worst_by_word, gram_worst_margins, gram_worst_within
+from sgbt.models import worst_case_logits
+from sgbt.models.bag_of_ngrams import chains, credits, worst_case
+from sgbt.models.bag_of_ngrams.worst_case import gram_worst_by_word, gram_worst_margins, gram_worst_within
 
 
 def worst_within(model, ids, allowed, label, budget):
@@ -65,9 +66,9 @@ def test_no_text_within_the_budget_lies_above_it(case, budget, ways):
     batch, mask = random_batch(generator, longest=6)
     labels = torch.randint(0, case["classes"], (len(batch),), generator=generator)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gram_chains, "MOST_WAYS", ways)  # states are forgotten where that is few
-        patch.setattr(gram_chains, "NUMBERS", 64)  # cells are worked on in several groups
-        patch.setattr(gram_holders, "BUFFER", 3)
+        patch.setattr(chains, "MOST_WAYS", ways)  # states are forgotten where that is few
+        patch.setattr(chains, "NUMBERS", 64)  # cells are worked on in several groups
+        patch.setattr(credits, "BUFFER", 3)
         found = gram_worst_within(model, batch.ids, batch.allowed, mask, labels, budget=budget)
         free = gram_worst_within(model, batch.ids, batch.allowed, mask, labels, budget=None)
     assert torch.all(found <= free + 1e-9)
@@ -138,9 +139,9 @@ def test_halves_of_a_batch_and_the_other_way_give_the_same(monkeypatch):
     labels = torch.randint(0, 2, (6,), generator=generator)
     asked = (model, batch.ids, batch.allowed, mask, labels)
     before = gram_worst_margins(*asked)
-    monkeypatch.setattr(gram_worst_case, "ENTRIES_AT_ONCE", 1)
+    monkeypatch.setattr(worst_case, "ENTRIES_AT_ONCE", 1)
     assert torch.equal(gram_worst_margins(*asked), before)
-    monkeypatch.setattr(gram_worst_case, "MOST", 1)
+    monkeypatch.setattr(worst_case, "MOST", 1)
     assert torch.allclose(gram_worst_margins(*asked), before, atol=1e-9)
 
 
@@ -156,7 +157,7 @@ def test_forgetting_costs_something_and_never_more_than_the_runs_that_had_begun(
     for _ in range(10):
         model = distinct_model(generator)
         exact = gram_worst_within(model, ids, allowed, mask, labels, budget=None)
-        monkeypatch.setattr(gram_chains, "MOST_WAYS", 4)
+        monkeypatch.setattr(chains, "MOST_WAYS", 4)
         loose = gram_worst_within(model, ids, allowed, mask, labels, budget=None)
         monkeypatch.undo()
         assert (loose >= exact - 1e-9).all()

@@ -192,6 +192,14 @@ def test_a_folder_of_an_earlier_version_loads_without_an_identity(saved: Path) -
     assert load_classifier(saved).identity == steady().identity
 
 
+def test_a_folder_whose_identity_was_taken_out_is_refused(saved: Path) -> None:
+    config = json.loads((saved / "config.json").read_text())
+    del config["identity"]
+    (saved / "config.json").write_text(json.dumps(config | {"label_names": config["label_names"][::-1]}))
+    with pytest.raises(ModelError, match=r"an identity in config\.json"):
+        load_classifier(saved)
+
+
 @pytest.mark.parametrize("kind", ["cnn", "bilstm", "two"])
 def test_an_identity_survives_saving_and_other_precisions_have_another(kind: str, tmp_path: Path) -> None:
     model = small.two_channel("cnn") if kind == "two" else small.model_of(kind)

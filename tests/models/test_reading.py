@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 import torch
 from tests import small
 
+import sgbt
 from sgbt.models import BiLSTM, TextClassifier, TextCNN
 
 
@@ -27,3 +30,11 @@ def test_a_prediction_says_how_many_words_there_are_even_where_not_all_are_read(
     classifier = TextClassifier(model, small.VOCABULARY, ("no", "yes"), max_length=2)
     found = classifier.predict(["one two, three", "", "x"])
     assert found.words.tolist() == [4, 0, 1]
+
+
+@pytest.mark.parametrize("module", [sgbt, sgbt.models])
+@pytest.mark.parametrize(("old", "new"), [("LinearBag", "BagOfWords"), ("GramBag", "BagOfNgrams")])
+def test_the_names_of_earlier_versions_give_a_warning_of_one_line(module: ModuleType, old: str, new: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"^{old} is now called {new}$"):
+        found = getattr(module, old)
+    assert found is getattr(module, new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from torch import Tensor
 
-from sgbt.certify.lstm_rounding import LocalErrors
+from sgbt.certify.bilstm.rounding import LocalErrors
 from sgbt.models import BiLSTM
 
 

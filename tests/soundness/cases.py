@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from sgbt.certify import Question
+from sgbt.certify import Specification
 from sgbt.models import (
     AnyModel,
     BagOfNgrams,
@@ -22,7 +22,7 @@ from sgbt.models import (
     TextCNN,
     WordEmbedding,
 )
-from sgbt.models.bag_of_ngrams import BITS
+from sgbt.models.bag_of_ngrams.model import BITS
 from sgbt.threats import Substitutions
 
 VOCABULARY = 30
@@ -115,7 +115,7 @@ def all_models(seed: int) -> Iterator[tuple[str, AnyModel]]:
 
 def random_question(
     seed: int, *, classes: int, texts: int = 6, words: int = 5, choices: int = 3, budget: int | None = None
-) -> Question:
+) -> Specification:
     """Texts of every length from none to `words`, with unknown words, and junk in the padding that must not count.
 
     Slopes are fitted to nothing, to the question itself, or to other substitutes of the same texts, by the seed.
@@ -129,15 +129,17 @@ def random_question(
     labels = torch.randint(0, classes, (texts,), generator=generator)
     others = torch.randint(1, VOCABULARY, (texts, words, choices), generator=generator)
     others[..., 0] = ids[..., 0]
-    other = Question.of(Substitutions(others, torch.ones_like(allowed)), mask, labels, classes=classes)
-    reference: Question | Literal["itself"] | None = ("itself", other, None)[seed % 3]
-    return Question.of(Substitutions(ids, allowed), mask, labels, classes=classes, budget=budget, reference=reference)
+    other = Specification.of(Substitutions(others, torch.ones_like(allowed)), mask, labels, classes=classes)
+    reference: Specification | Literal["itself"] | None = ("itself", other, None)[seed % 3]
+    return Specification.of(
+        Substitutions(ids, allowed), mask, labels, classes=classes, budget=budget, reference=reference
+    )
 
 
-def with_allowed(question: Question, allowed: Tensor) -> Question:
+def with_allowed(spec: Specification, allowed: Tensor) -> Specification:
     """The same texts with fewer substitutes, and slopes fitted to the same boxes as before."""
-    reference = replace(question, budget=None, reference=None) if question.reference == "itself" else question.reference
-    return replace(question, allowed=allowed, reference=reference)
+    reference = replace(spec, budget=None, reference=None) if spec.reference == "itself" else spec.reference
+    return replace(spec, allowed=allowed, reference=reference)
 
 
 def classes_of(model: AnyModel) -> int:

@@ -8,11 +8,11 @@ import pytest
 import torch
 from tests.soundness.trained import sentences, table, trained
 
-from sgbt.certify import DEFAULT_TIERS, TIERS, Question, Verdict, certify, exhaustive, in_float64
-from sgbt.certify.floor import lowest_margin
+from sgbt.certify import DEFAULT_TIERS, TIERS, Specification, Verdict, certify, exhaustive, in_float64
 from sgbt.certify.oracle import combinations_of
+from sgbt.certify.verifier import lowest_margin
 from sgbt.models import BagOfNgrams, BagOfWords, TextClassifier
-from sgbt.models.bag_of_ngrams import BITS
+from sgbt.models.bag_of_ngrams.model import BITS
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 
 CASES = [
@@ -40,11 +40,11 @@ def test_no_variant_goes_below_the_margin_of_an_undecided_text(case, budget) -> 
             if proof.verdict is not Verdict.ABSTAINED:
                 continue
             found = index.for_words([classifier.tokenizer.words(texts.texts[proof.index])])
-            question = Question.of(found, found.mask, torch.tensor([proof.label]), classes=classes, budget=budget)
-            if combinations_of(question, 0) > 2000:
+            spec = Specification.of(found, found.mask, torch.tensor([proof.label]), classes=classes, budget=budget)
+            if combinations_of(spec, 0) > 2000:
                 continue
             undecided += 1
-            assert proof.margin <= exhaustive(precise, question, 0).worst + 1e-9, (tiers, proof)
+            assert proof.margin <= exhaustive(precise, spec, 0).worst + 1e-9, (tiers, proof)
     assert undecided
 
 

@@ -11,7 +11,7 @@ from tests.reference.exactly import without_allowances
 from tests.soundness.cases import random_bilstm, random_cnn, random_question
 from torch import Tensor, nn
 
-from sgbt.certify import Question, in_float64, margin_bounds
+from sgbt.certify import Specification, in_float64, margin_bounds
 from sgbt.models import BiLSTM, TextCNN
 from sgbt.models.bilstm import reversed_within
 
@@ -81,9 +81,9 @@ class LSTMFromImages(nn.Module):
         return self.last(torch.cat(pooled, dim=1))
 
 
-def boxes(model: TextCNN | BiLSTM, question: Question, text: int) -> tuple[Tensor, Tensor]:
+def boxes(model: TextCNN | BiLSTM, spec: Specification, text: int) -> tuple[Tensor, Tensor]:
     """The least and greatest image of every word of a text over its choices: [1, words, outputs] twice."""
-    length = int(question.lengths[text])
+    length = int(spec.lengths[text])
     if isinstance(model, TextCNN):
         weights = [layer.get_parameter("weight").permute(2, 0, 1).flatten(0, 1) for layer in model.convolutions]
         biases = [torch.zeros(len(weight), dtype=torch.float64) for weight in weights]
@@ -97,7 +97,7 @@ def boxes(model: TextCNN | BiLSTM, question: Question, text: int) -> tuple[Tenso
     for place in range(words):
         ids = torch.zeros(1, dtype=torch.int64)
         if place < length:
-            ids = question.ids[text, place][question.allowed[text, place]]
+            ids = spec.ids[text, place][spec.allowed[text, place]]
         vectors = model.embedding(model.embedding.encode(ids))
         images = torch.cat([vectors @ weight.T + bias for weight, bias in zip(weights, biases, strict=True)], dim=1)
         low.append(images.amin(dim=0))
@@ -147,10 +147,10 @@ def _compare(
     model: TextCNN | BiLSTM, make: type[CNNFromImages] | type[LSTMFromImages], seed: int, classes: int
 ) -> None:
     pytest.importorskip("auto_LiRPA")
-    question = random_question(seed, classes=classes, words=6)
-    own = margin_bounds("ibp", model, question)
-    weight, bias = question.against_rivals(model.head.weight, model.head.bias)
-    for text in range(len(question)):
-        network = make(model, int(question.lengths[text]), weight[text], bias[text])  # type: ignore[arg-type]
-        found = theirs(network, *boxes(model, question, text))
+    spec = random_question(seed, classes=classes, words=6)
+    own = margin_bounds("ibp", model, spec)
+    weight, bias = spec.against_rivals(model.head.weight, model.head.bias)
+    for text in range(len(spec)):
+        network = make(model, int(spec.lengths[text]), weight[text], bias[text])  # type: ignore[arg-type]
+        found = theirs(network, *boxes(model, spec, text))
         assert torch.allclose(found, own[text], rtol=0, atol=TOLERANCE), (text, found - own[text])

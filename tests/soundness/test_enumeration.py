@@ -32,10 +32,10 @@ def test_no_variant_of_a_random_text_goes_below_any_bound_of_a_random_model(seed
     for name, model in all_models(seed):
         precise, classes = in_float64(model), classes_of(model)
         for budget in (None, 1, 2):
-            question = random_question(seed, classes=classes, budget=budget)
-            exact = torch.stack([exhaustive(precise, question, text).margins for text in range(len(question))])
+            spec = random_question(seed, classes=classes, budget=budget)
+            exact = torch.stack([exhaustive(precise, spec, text).margins for text in range(len(spec))])
             for tier in TIERS:
-                bound = margin_bounds(tier, precise, question)
+                bound = margin_bounds(tier, precise, spec)
                 assert bound.shape == exact.shape
                 assert (bound <= exact + SLACK).all(), (name, tier, budget, (exact - bound).min())
 
@@ -45,20 +45,20 @@ def test_no_variant_of_a_random_text_goes_below_any_bound_of_a_random_model(seed
 def test_no_variant_goes_below_any_bound_in_a_long_campaign(seed: int) -> None:
     for name, model in all_models(seed):
         precise = in_float64(model)
-        question = random_question(seed, classes=classes_of(model), texts=12, words=6, budget=seed % 4 or None)
-        exact = torch.stack([exhaustive(precise, question, text).margins for text in range(len(question))])
+        spec = random_question(seed, classes=classes_of(model), texts=12, words=6, budget=seed % 4 or None)
+        exact = torch.stack([exhaustive(precise, spec, text).margins for text in range(len(spec))])
         for tier in TIERS:
-            assert (margin_bounds(tier, precise, question) <= exact + SLACK).all(), (name, tier)
+            assert (margin_bounds(tier, precise, spec) <= exact + SLACK).all(), (name, tier)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_every_tier_is_exact_where_nothing_can_be_replaced(seed: int) -> None:
     for name, model in all_models(seed):
         precise = in_float64(model)
-        question = random_question(seed, classes=classes_of(model), choices=1)
-        exact = torch.stack([exhaustive(precise, question, text).margins for text in range(len(question))])
+        spec = random_question(seed, classes=classes_of(model), choices=1)
+        exact = torch.stack([exhaustive(precise, spec, text).margins for text in range(len(spec))])
         for tier in TIERS:
-            assert agrees(margin_bounds(tier, precise, question), exact, model), (name, tier)
+            assert agrees(margin_bounds(tier, precise, spec), exact, model), (name, tier)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -68,7 +68,7 @@ def test_a_budget_of_none_is_the_text_itself_and_a_larger_one_is_never_better(se
         questions = [random_question(seed, classes=classes, budget=budget) for budget in (0, 1, 2, 5, None)]
         clean = torch.stack([exhaustive(precise, questions[0], text).margins for text in range(len(questions[0]))])
         for tier in TIERS:
-            bounds = [margin_bounds(tier, precise, question) for question in questions]
+            bounds = [margin_bounds(tier, precise, spec) for spec in questions]
             assert agrees(bounds[0], clean, model), (name, tier)
             for small, large in itertools.pairwise(bounds):
                 assert (large <= small + SLACK).all(), (name, tier)
@@ -94,9 +94,9 @@ def test_one_more_substitute_never_raises_a_bound(seed: int, share: float) -> No
 def test_neither_padding_nor_companions_change_a_bound(seed: int) -> None:
     for name, model in all_models(seed):
         precise = in_float64(model)
-        question = random_question(seed, classes=classes_of(model))
+        spec = random_question(seed, classes=classes_of(model))
         for tier in TIERS:
-            together = margin_bounds(tier, precise, question)
-            for text in range(len(question)):
-                alone = margin_bounds(tier, precise, question.take(torch.tensor([text])))
+            together = margin_bounds(tier, precise, spec)
+            for text in range(len(spec)):
+                alone = margin_bounds(tier, precise, spec.take(torch.tensor([text])))
                 assert torch.allclose(together[text], alone[0], rtol=0, atol=1e-10), (name, tier)

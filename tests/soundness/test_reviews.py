@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sgbt.certify import TIERS, Question, certify, exhaustive, in_float64, margin_bounds, rounding_slack
+from sgbt.certify import TIERS, Specification, certify, exhaustive, in_float64, margin_bounds, rounding_slack
 from sgbt.certify.oracle import combinations_of
 from sgbt.core.errors import SgbtError
 from sgbt.data import Split, TextDataset, load_dataset
@@ -123,12 +123,12 @@ def enumerate_sentences(kind: str, number: int) -> None:
             continue
         found = index.for_words([words])
         label = precise(found.original, found.mask).argmax(dim=1)
-        question = Question.of(found, found.mask, label, classes=2)
-        if not 2 <= combinations_of(question, 0) <= 2000:
+        spec = Specification.of(found, found.mask, label, classes=2)
+        if not 2 <= combinations_of(spec, 0) <= 2000:
             continue
-        exact, deployed = exhaustive(precise, question, 0), exhaustive(model.deciding.eval(), question, 0)
+        exact, deployed = exhaustive(precise, spec, 0), exhaustive(model.deciding.eval(), spec, 0)
         assert abs(deployed.worst - exact.worst) < slack
-        bounds = [margin_bounds(tier, precise, question)[0] for tier in TIERS]
+        bounds = [margin_bounds(tier, precise, spec)[0] for tier in TIERS]
         assert all(bool((bound <= exact.margins + 1e-9).all()) for bound in bounds), words
         proven += max(float(bound.min()) for bound in bounds) > slack
         tried += 1

@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.soundness.cases import random_bilstm, random_cnn, random_question
 
-from sgbt.certify import TIERS, Question, exhaustive, in_float64, margin_bounds
+from sgbt.certify import TIERS, Specification, exhaustive, in_float64, margin_bounds
 from sgbt.core.errors import CertificateError
 
 
@@ -19,26 +19,26 @@ def test_no_combination_of_scaled_substitutes_goes_below_a_bound(kind: str, scal
     for seed in range(3):
         model = in_float64(maker(seed, classes=3, pooling=kind.split("-")[1]))
         whole = random_question(seed, classes=3, words=4)
-        question = Question(whole.ids, whole.allowed, whole.mask, whole.labels, 3, None, scale)
-        exact = torch.stack([scaled_worst(model, question, text) for text in range(len(question))])
+        spec = Specification(whole.ids, whole.allowed, whole.mask, whole.labels, 3, None, scale)
+        exact = torch.stack([scaled_worst(model, spec, text) for text in range(len(spec))])
         for tier in TIERS:
-            bound = margin_bounds(tier, model, question)
+            bound = margin_bounds(tier, model, spec)
             assert (bound <= exact + 1e-9).all(), tier
             if scale == 0 or (tier == "exact" and kind == "cnn-mean"):
                 assert torch.allclose(bound, exact, atol=1e-9), tier
 
 
-def scaled_worst(model: torch.nn.Module, question: Question, text: int) -> torch.Tensor:
-    vectors = model.embedding(question.ids[text])
-    moved = vectors[:, :1] + question.scale * (vectors - vectors[:, :1])
-    slots = [row.nonzero().squeeze(1).tolist() for row in question.allowed[text]]
+def scaled_worst(model: torch.nn.Module, spec: Specification, text: int) -> torch.Tensor:
+    vectors = model.embedding(spec.ids[text])
+    moved = vectors[:, :1] + spec.scale * (vectors - vectors[:, :1])
+    slots = [row.nonzero().squeeze(1).tolist() for row in spec.allowed[text]]
     variants = torch.stack([moved[torch.arange(len(slots)), list(taken)] for taken in itertools.product(*slots)])
-    logits = model.from_vectors(variants, question.mask[text].expand(len(variants), -1))
-    return (logits[:, question.labels[text]].unsqueeze(1) - logits[:, question.rivals[text]]).amin(dim=0)
+    logits = model.from_vectors(variants, spec.mask[text].expand(len(variants), -1))
+    return (logits[:, spec.labels[text]].unsqueeze(1) - logits[:, spec.rivals[text]]).amin(dim=0)
 
 
 def test_the_oracle_refuses_what_no_text_is() -> None:
     whole = random_question(0, classes=2)
-    question = Question(whole.ids, whole.allowed, whole.mask, whole.labels, 2, None, 0.5)
+    spec = Specification(whole.ids, whole.allowed, whole.mask, whole.labels, 2, None, 0.5)
     with pytest.raises(CertificateError, match="substitutes as they are"):
-        exhaustive(random_cnn(0, classes=2, pooling="max"), question, 0)
+        exhaustive(random_cnn(0, classes=2, pooling="max"), spec, 0)

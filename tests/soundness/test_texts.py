@@ -16,7 +16,7 @@ from tests import small
 
 import sgbt
 from sgbt.attacks.victim import CallableVictim
-from sgbt.certify.robust import robust_by_oracle
+from sgbt.certify.oracle import robust_by_oracle
 from sgbt.data import Tokenizer
 from sgbt.models import TextClassifier, TextCNN, WordEmbedding, save_classifier
 from sgbt.threats import UNKNOWN, SubstitutionIndex, SubstitutionTable, Vocabulary

@@ -6,9 +6,9 @@ import pytest
 import torch
 from tests.soundness.trained import dataset, sentences, table, trained
 
-from sgbt.certify import Question, certify, exhaustive, in_float64, margin_bounds, rounding_slack
+from sgbt.certify import Specification, certify, exhaustive, in_float64, margin_bounds, rounding_slack
+from sgbt.certify.cnn.rounding import proven_gap
 from sgbt.certify.oracle import combinations_of
-from sgbt.certify.rounding import proven_gap
 from sgbt.threats import SubstitutionIndex
 
 CASES = [
@@ -45,11 +45,11 @@ def test_no_variant_of_a_certified_text_changes_its_label(case: tuple[str, str, 
         if proof.predicted != proof.label:
             continue
         found = index.for_words([classifier.tokenizer.words(texts.texts[proof.index])])
-        question = Question.of(found, found.mask, torch.tensor([proof.label]), classes=classes)
-        if combinations_of(question, 0) > 4000:
+        spec = Specification.of(found, found.mask, torch.tensor([proof.label]), classes=classes)
+        if combinations_of(spec, 0) > 4000:
             continue
-        deployed = exhaustive(classifier.deciding, question, 0)
-        exact = exhaustive(precise, question, 0)
+        deployed = exhaustive(classifier.deciding, spec, 0)
+        exact = exhaustive(precise, spec, 0)
         assert proof.margin <= exact.worst + 1e-9
         widest = max(widest, abs(deployed.worst - exact.worst))
         if proof.certified:
@@ -100,10 +100,10 @@ def test_a_linear_model_is_certified_exactly_within_a_budget(budget: int) -> Non
     exact = 0
     for text in sentences(40, 12, classes=3, most=6).texts:
         found = index.for_words([classifier.tokenizer.words(text)])
-        question = Question.of(found, found.mask, torch.tensor([0]), classes=3, budget=budget)
-        if combinations_of(question, 0) > 2000:
+        spec = Specification.of(found, found.mask, torch.tensor([0]), classes=3, budget=budget)
+        if combinations_of(spec, 0) > 2000:
             continue
-        bound, truth = margin_bounds("ibp", model, question)[0], exhaustive(model, question, 0).margins
+        bound, truth = margin_bounds("ibp", model, spec)[0], exhaustive(model, spec, 0).margins
         assert (bound <= truth + 1e-9).all()
         exact += int(torch.allclose(bound, truth, rtol=0, atol=1e-9))
     assert exact >= 15

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from sgbt.models import AnyModel, BagOfNgrams, BagOfWords, BiLSTM, Sum, TextClassifier, TextCNN, WordEmbedding
-from sgbt.models.bag_features import FAMILIES, keys_at
-from sgbt.models.bag_of_ngrams import AT_THE_END, BITS, MAP_SHIFT
+from sgbt.models.bag_of_ngrams.model import AT_THE_END, BITS, MAP_SHIFT
+from sgbt.models.bag_of_words.features import FAMILIES, keys_at
 from sgbt.threats import SubstitutionTable, Vocabulary
 
 NAMES = tuple(first + second for first in "bdfgklmnprst" for second in ("a", "o", "um"))
@@ -38,6 +38,8 @@ KINDS = (
     "two cnn grams",
     "two bilstm linear",
     "two bilstm bilstm",
+    "sum cnn grams linear",
+    "sum cnn cnn",
 )
 """Every kind of model that a folder can hold, with its poolings, activations, projections and codes."""
 
@@ -70,8 +72,8 @@ def text_of(drawn: random.Random, length: int, *, table: SubstitutionTable, repl
     return " ".join(drawn.choice(can if drawn.random() < replaceable else cannot) for _ in range(length))
 
 
-def _model(parts: list[str], drawn: random.Random, classes: int) -> AnyModel:
-    kind, *options = parts
+def _model(named: list[str], drawn: random.Random, classes: int) -> AnyModel:
+    kind, *options = named
     if kind == "two":
         first, second = options
         words = _model([first, "mean"], drawn, classes)
@@ -80,6 +82,9 @@ def _model(parts: list[str], drawn: random.Random, classes: int) -> AnyModel:
         assert isinstance(words, TextCNN | BiLSTM)
         assert not isinstance(other, Sum)
         return Sum((words, other))
+    if kind == "sum":
+        parts = [_model([each, "max"] if each in ("cnn", "bilstm") else [each], drawn, classes) for each in options]
+        return Sum(parts, [drawn.choice([0.0, 0.3, 1.0, 7.0]) for _ in parts[1:]] + [0.5])
     if kind == "linear":
         return _linear(options, drawn, classes)
     if kind == "grams":

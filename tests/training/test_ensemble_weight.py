@@ -14,7 +14,7 @@ from torch import Tensor
 from sgbt.certify import certify
 from sgbt.evaluate.gather import curve_of
 from sgbt.models import Sum, TextCNN
-from sgbt.models.note import training_note
+from sgbt.models.folder import training_note
 from sgbt.training import Certified, LateFusion, Run, ScaledClusterMeans, TiedWords, train
 from sgbt.training.recipes import LARGEST_WEIGHT, best_weight
 

@@ -13,12 +13,13 @@ from tests.training.test_linear import TABLE, reviews
 from sgbt.certify import certify
 from sgbt.core.errors import TrainingError
 from sgbt.data import RaggedIds, Split
-from sgbt.models import BagOfNgrams, gram_margins, load_classifier, worst_case_logits
-from sgbt.models.bag_of_ngrams import AT_THE_END, MAP_SHIFT
-from sgbt.models.bag_options import RowSets
-from sgbt.models.gram_cells import least_entries
-from sgbt.models.gram_margins import by_label, frequent_grams, gather
-from sgbt.models.gram_options import GramOptions
+from sgbt.models import BagOfNgrams, load_classifier, worst_case_logits
+from sgbt.models.bag_of_ngrams import margins as gram_margins
+from sgbt.models.bag_of_ngrams.cells import least_entries
+from sgbt.models.bag_of_ngrams.margins import by_label, frequent_grams, gather
+from sgbt.models.bag_of_ngrams.model import AT_THE_END, MAP_SHIFT
+from sgbt.models.bag_of_ngrams.options import GramOptions
+from sgbt.models.bag_of_words.options import RowSets
 from sgbt.threats import SubstitutionIndex
 from sgbt.training import IBP, SGBT, Certified, Standard, train
 from sgbt.training.config import TrainingConfig, preset_for

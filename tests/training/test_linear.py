@@ -15,10 +15,12 @@ import torch
 from sgbt.core.errors import SgbtError, TrainingError
 from sgbt.data import Split, TextDataset
 from sgbt.data.tokenised import RaggedIds
-from sgbt.models import BagOfWords, BagOfWordsConfig, bag_options, bag_tables, load_classifier, worst_case_logits
-from sgbt.models.bag_blocks import margins, options_of, pieces, positions_of
-from sgbt.models.bag_features import FAMILIES, keys_at, with_word, word_of
-from sgbt.models.bag_options import PositionKinds, PositionOptions, RowSets, frequent_keys
+from sgbt.models import BagOfWords, BagOfWordsConfig, load_classifier, worst_case_logits
+from sgbt.models.bag_of_words import options as bag_options
+from sgbt.models.bag_of_words import tables as bag_tables
+from sgbt.models.bag_of_words.blocks import margins, options_of, pieces, positions_of
+from sgbt.models.bag_of_words.features import FAMILIES, keys_at, with_word, word_of
+from sgbt.models.bag_of_words.options import PositionKinds, PositionOptions, RowSets, frequent_keys
 from sgbt.threats import PADDING, SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.threats.codes import community_codes, community_levels
 from sgbt.training import (
@@ -102,7 +104,7 @@ def random_corpus(generator, *, words=9, texts=6, classes=3, places=False, featu
 
 @pytest.mark.parametrize("places", [False, True])
 def test_blocks_agree_with_the_model_and_are_never_below_the_exact_worst_case(places, monkeypatch):
-    monkeypatch.setattr("sgbt.models.places.EDGES", (1, 2, 3, 4, 5, 6, 7))
+    monkeypatch.setattr("sgbt.models.bag_of_words.positions.EDGES", (1, 2, 3, 4, 5, 6, 7))
     generator = torch.Generator().manual_seed(0)
     exact_somewhere = looser_somewhere = False
     for _ in range(40):
@@ -148,7 +150,7 @@ def test_a_text_without_words_trains_like_any_other() -> None:
 
 @pytest.mark.parametrize("places", [False, True])
 def test_gradients_of_blocks_are_those_of_the_worst_case(places, monkeypatch):
-    monkeypatch.setattr("sgbt.models.places.EDGES", (1, 2, 3, 4, 5, 6, 7))
+    monkeypatch.setattr("sgbt.models.bag_of_words.positions.EDGES", (1, 2, 3, 4, 5, 6, 7))
     generator = torch.Generator().manual_seed(1)
     compared = 0
     for _ in range(30):
@@ -213,7 +215,7 @@ FAMILY_CHOICES = [("before", "after", "pair", "triple"), FAMILIES, ("skip",), ("
 @pytest.mark.parametrize("features", FAMILY_CHOICES)
 def test_options_that_are_not_listed_give_the_margins_of_those_that_are(features, monkeypatch):
     """Words, neighbours and weights at random, many of them ambiguous; several sizes of groups and parts."""
-    monkeypatch.setattr("sgbt.models.places.EDGES", (1, 2, 3, 4, 5, 6, 7))
+    monkeypatch.setattr("sgbt.models.bag_of_words.positions.EDGES", (1, 2, 3, 4, 5, 6, 7))
     generator = torch.Generator().manual_seed(5)
     unlisted = 0
     for turn in range(30):

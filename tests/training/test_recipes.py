@@ -14,7 +14,7 @@ from sgbt.certify import certify
 from sgbt.core.errors import ModelError, TrainingError
 from sgbt.data import RaggedIds
 from sgbt.models import Bag, BiLSTM, Sum, TextCNN, load_classifier, weights_hash
-from sgbt.models.margins import Margins
+from sgbt.models.worst_case import Margins
 from sgbt.training import (
     Certified,
     ClusterMeans,

@@ -10,7 +10,7 @@ from sgbt.attacks.replay import Replayed, replay
 from sgbt.attacks.result import FAILED, SKIPPED, in_series
 from sgbt.bridges.escaping import as_text
 from sgbt.certify import Verified
-from sgbt.certify.comparison import Sample
+from sgbt.certify.rows.comparison import Sample
 from sgbt.core.errors import AttackError
 from sgbt.core.shares import Share
 from sgbt.models import TextClassifier

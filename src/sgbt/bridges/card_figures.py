@@ -10,8 +10,8 @@ from sgbt.bridges.card_attacks import CardAttack
 from sgbt.bridges.card_labels import Labels
 from sgbt.bridges.escaping import as_text
 from sgbt.certify import Certificate
-from sgbt.certify.summary import Summary
-from sgbt.certify.summary import by_class as proofs_by_class
+from sgbt.certify.rows.summary import Summary
+from sgbt.certify.rows.summary import by_class as proofs_by_class
 from sgbt.core.by_class import ByClass
 from sgbt.core.shares import Share
 

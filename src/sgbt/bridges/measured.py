@@ -12,8 +12,8 @@ from sgbt.bridges.card_attacks import CardAttack, attacks_of, require_first
 from sgbt.bridges.card_labels import Labels
 from sgbt.certify import Certificate, Verified, verify
 from sgbt.certify import read_rows as read_certificates
-from sgbt.certify.comparison import Sample
-from sgbt.certify.true_rows import check_true
+from sgbt.certify.rows.attacked import check_true
+from sgbt.certify.rows.comparison import Sample
 from sgbt.data import Split
 from sgbt.models import TextClassifier
 from sgbt.threats import SubstitutionTable

@@ -12,10 +12,10 @@ from sgbt.bridges.card_figures import NOTHING, Figures, class_lines, figure_line
 from sgbt.bridges.card_labels import Labels
 from sgbt.bridges.escaping import as_code, as_text, as_yaml
 from sgbt.bridges.measured import Measured
-from sgbt.certify.comparison import Sample, drawn_seed
+from sgbt.certify.rows.comparison import Sample, drawn_seed
 from sgbt.data import Split
 from sgbt.models import TextClassifier, covers_weights_alone, load_classifier
-from sgbt.models.note import training_note
+from sgbt.models.folder import training_note
 from sgbt.threats import SubstitutionTable
 from sgbt.version import __version__
 

@@ -6,17 +6,17 @@ from typing import Any
 
 from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.certifying import certify
-from sgbt.certify.consistency import check_consistent
 from sgbt.certify.explain import Explanation, explain
 from sgbt.certify.oracle import Exact, exhaustive
 from sgbt.certify.prepared import Prepared
-from sgbt.certify.question import Question
 from sgbt.certify.rounding import float64_allowance, rounding_slack
 from sgbt.certify.rows import read_rows
+from sgbt.certify.rows.consistency import check_consistent
+from sgbt.certify.rows.verification import Verified, verify
 from sgbt.certify.separable import SeparableBound
-from sgbt.certify.tiers import DEFAULT_TIERS, Tier, in_float64, margin_bounds
-from sgbt.certify.verification import Verified, verify
-from sgbt.certify.verifier import Verifier, verifiers
+from sgbt.certify.specification import Specification
+from sgbt.certify.tiers import DEFAULT_TIERS, Tier, margin_bounds
+from sgbt.certify.verifier import Verifier, in_float64, verifiers
 from sgbt.core.registry import TIERS
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Prepared",
     "Question",
     "SeparableBound",
+    "Specification",
     "Tier",
     "Verdict",
     "Verified",
@@ -44,6 +45,10 @@ __all__ = [
     "verifiers",
     "verify",
 ]
+
+
+Question = Specification
+"""What `Specification` was called in earlier versions."""
 
 
 class _Callable(ModuleType):

@@ -5,29 +5,69 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, singledispatch
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from sgbt.certify.answers import Answers
-from sgbt.certify.certificate import Certificate, may_replace, verdict_of
-from sgbt.certify.claims import CLEAN
-from sgbt.certify.comparison import compared, drawn_seed, forged, sampled
-from sgbt.certify.corpus import Corpus
+from sgbt.certify.certificate import CLEAN, HEAD, Certificate, may_replace, verdict_of
 from sgbt.certify.prepared import Prepared, prepared_of
-from sgbt.certify.question import Question
+from sgbt.certify.read_texts import ReadTexts, in_order
 from sgbt.certify.rows import CERTIFICATES, SYNC_SECONDS
-from sgbt.certify.side_by_side import in_order
-from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, offered
-from sgbt.certify.verifier import verifiers
+from sgbt.certify.rows.comparison import compared, drawn_seed, forged, sampled
+from sgbt.certify.separable import SeparableBound
+from sgbt.certify.specification import Specification
+from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, lowest_of, offered
+from sgbt.certify.verifier import verifiers, words_at_once
 from sgbt.core.rows import RowFile
 from sgbt.data import Batch, Split
 from sgbt.data.batches import pad
-from sgbt.models import BagOfNgrams, BagOfWords, Sum, TextClassifier
+from sgbt.models import TextClassifier
 from sgbt.threats import SubstitutionTable
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The best bound of each margin [texts, rivals], which tier gave the least of them, and what it took."""
+
+    margins: Tensor
+    radius: Tensor
+    tier: list[str]
+    spent: list[dict[str, float]]
+    slack: float
+
+    @staticmethod
+    def of(spec: Specification, slack: float, floor: float) -> Answers:
+        """Nothing known yet but the margin that every text has at least."""
+        return Answers(
+            torch.full(spec.rivals.shape, floor, dtype=torch.float64, device=spec.labels.device),
+            torch.full_like(spec.labels, -1),
+            [HEAD] * len(spec),
+            [{} for _ in range(len(spec))],
+            slack,
+        )
+
+    def proven(self, rows: Tensor) -> Tensor:
+        """Which of the texts are certified."""
+        return (self.margins[rows] > self.slack).all(dim=1)
+
+    def learn(self, tier: str, rows: Tensor, bounds: Sequence[SeparableBound], seconds: float) -> None:
+        """Take in a tier's bounds of some texts; a text that was certified before keeps its tier."""
+        open_ = ~self.proven(rows)
+        share = round(1000 * seconds / max(len(rows), 1), 4)  # as rows have it, so that both give the same figures
+        best = torch.maximum(self.margins[rows], lowest_of(bounds))
+        news = best.amin(dim=1) > self.margins[rows].amin(dim=1)
+        slack = torch.full((len(rows),), self.slack, dtype=torch.float64, device=best.device)
+        radius = torch.stack([bound.radius(slack) for bound in bounds]).amax(dim=0)
+        for row, fresh in zip(rows[open_].tolist(), news[open_].tolist(), strict=True):
+            self.spent[row][tier] = share
+            if fresh:
+                self.tier[row] = tier
+        self.margins[rows[open_]] = best[open_]
+        self.radius[rows[open_]] = torch.maximum(self.radius[rows[open_]], radius[open_])
+
 
 RECHECKED = 20
 """Of the rows that a file has already, so many are proven again before any is taken over."""
@@ -67,7 +107,7 @@ def certify(
     """
     tiers = check_tiers(tiers)
     prepared = prepared_of(classifier, table)
-    corpus = Corpus.of(prepared.classifier, texts, labels, prepared.index, prepared.reference)
+    corpus = ReadTexts.of(prepared.classifier, texts, labels, prepared.index, prepared.reference)
     shared: dict[str, Any] = {
         "tiers": tiers,
         "max_substitutions": max_substitutions,
@@ -99,7 +139,7 @@ def certify(
 @dataclass(frozen=True, eq=False)
 class _Run:
     prepared: Prepared
-    corpus: Corpus
+    corpus: ReadTexts
     tiers: tuple[str, ...]
     budget: int | None
     scale: float
@@ -109,7 +149,7 @@ class _Run:
         """What certificates of a batch say, without what all certificates share."""
         slack = self.prepared.slack
         labels = torch.from_numpy(self.corpus.labels[batch.rows.numpy()])
-        question = Question.of(
+        spec = Specification.of(
             self.corpus.index.for_rows(batch.ids),
             batch.mask,
             labels,
@@ -119,16 +159,14 @@ class _Run:
             rows=batch.ids,
             reference=self._reference(batch, labels),
         ).to(self.prepared.classifier.device)
-        answers = Answers.of(question, slack, self.prepared.floor)
+        answers = Answers.of(spec, slack, self.prepared.floor)
         logits = torch.from_numpy(self.corpus.logits[batch.rows.numpy()]).to(labels.device)
         predicted = logits.argmax(dim=1)
-        read, replaceable, unknown = (
-            counts.tolist() for counts in (question.lengths, question.replaceable, question.unknown)
-        )
+        read, replaceable, unknown = (counts.tolist() for counts in (spec.lengths, spec.replaceable, spec.unknown))
         right = (predicted == labels).tolist()
         free = [may_replace(count, self.budget, self.scale) for count in replaceable]
         bounded = [row for row in range(len(right)) if right[row] and free[row]]
-        self._search(question, torch.tensor(bounded, dtype=torch.int64, device=question.labels.device), answers)
+        self._search(spec, torch.tensor(bounded, dtype=torch.int64, device=spec.labels.device), answers)
         others = logits.clone()
         others.scatter_(1, labels.unsqueeze(1), -torch.inf)
         own = (logits.gather(1, labels.unsqueeze(1)).squeeze(1) - others.amax(dim=1)).tolist()
@@ -158,16 +196,16 @@ class _Run:
             )
         return decisions
 
-    def _reference(self, batch: Batch, labels: Tensor) -> Question | Literal["itself"] | None:
+    def _reference(self, batch: Batch, labels: Tensor) -> Specification | Literal["itself"] | None:
         """The same texts with the substitutes that the model was trained for: a constant of the classifier."""
         if self.corpus.reference is None:
             return None if self.prepared.classifier.table is None else "itself"
         index, rows = self.corpus.reference
         found = index.for_rows(pad(rows, batch.rows.numpy()).ids)
         classes = len(self.prepared.classifier.label_names)
-        return Question.of(found, batch.mask, labels, classes=classes, scale=self.scale)
+        return Specification.of(found, batch.mask, labels, classes=classes, scale=self.scale)
 
-    def _search(self, question: Question, rows: Tensor, answers: Answers) -> None:
+    def _search(self, spec: Specification, rows: Tensor, answers: Answers) -> None:
         """Try tier after tier on what is not certified yet; a batch is one thread's, so its processor time is told."""
         parts, reached = None, rows
         for tier in self.tiers:
@@ -177,7 +215,7 @@ class _Run:
                 return
             if parts is None or 2 * len(open_) < len(reached):  # boxes are found anew only where that pays
                 reached = open_
-                parts = verifiers(self.prepared.model, question.take(reached), self.prepared.tables)
+                parts = verifiers(self.prepared.model, spec.take(reached), self.prepared.tables)
             if not offered(tier, parts):
                 continue
             answers.learn(tier, reached, bounds_of(tier, parts), time.thread_time() - start)
@@ -199,19 +237,3 @@ def _recheck(run: _Run, done: dict[int, Certificate], positions: int, shared: di
     for fresh in proven(chosen, run.tiers):
         if fault := compared(done[fresh.index], fresh, partial(by_tier, fresh.index)).fault:
             raise forged(fresh.index, fault, where)
-
-
-@singledispatch
-def words_at_once(model: Any) -> int:
-    """Words in one batch: more than the overhead of a step, and so few that a batch stays near the processor."""
-    return 1 << 12
-
-
-@words_at_once.register
-def _of_bag(model: BagOfWords | BagOfNgrams) -> int:
-    return 1 << 14
-
-
-@words_at_once.register
-def _of_sum(model: Sum) -> int:
-    return min(words_at_once(part) for part in model.parts)

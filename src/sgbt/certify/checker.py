@@ -2,10 +2,9 @@
 
     python checker.py CERTIFICATES.jsonl --model FOLDER --texts TEXTS.jsonl [--table TABLE.json.gz]
 
-TEXTS.jsonl has {"index": ..., "text": ...} on each line. Of each row it says "checked" if margin, radius and verdict
-were recomputed in float64, with the slack as stated (tiers ibp, exact, clean), else what is not its business: such a
-row is only compared with what the text itself has. Exit code 0: no row claims too much; 1: one does; 2: something
-cannot be read, or a row is a study (scale below 1) and no proof; 3: no row was checked. See docs/howto/verify.md.
+TEXTS.jsonl has {"index": ..., "text": ...} per line. A row is "checked" if margin, radius and verdict are found again
+in float64 with the slack as stated (tiers ibp, exact, clean); another is compared with the text's own margin. Exit code
+0: no row claims too much; 1: one does; 2: a file cannot be read, or a row is a study; 3: none was checked (docs/howto).
 """
 
 import argparse
@@ -29,8 +28,7 @@ READINGS, LEVELS, GELU_LOWEST, TOLERANCE, EDGES = 2048, 4, -0.7517915246935645, 
 PHI: dict[str, Any] = {"tanh": np.tanh, "softplus": lambda z: np.logaddexp(0, z), "relu": lambda z: np.maximum(z, 0)}
 PHI["sigmoid"] = lambda z: np.exp(-np.logaddexp(0, -z))
 PHI["gelu"] = lambda z: z * (1 + np.vectorize(math.erf, otypes=[float])(z / math.sqrt(2))) / 2
-RECOMPUTED = {"ibp", "exact"}
-FIELDS = ("label", "predicted", "slack", "max_substitutions", "radius", "tier")
+RECOMPUTED, FIELDS = {"ibp", "exact"}, ("label", "predicted", "slack", "max_substitutions", "radius", "tier")
 TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64"}
 Found = namedtuple("Found", "fault skipped margin")  # what is not so, or ""; what was not checked, or ""; margin anew
 
@@ -41,12 +39,20 @@ def require(so: Any, expected: str) -> None:
         raise ValueError(f"expected {expected}")
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # of a key that stands twice, readers keep either value
+    require(len(dict(pairs)) == len(pairs), "each key once")
+    return dict(pairs)
+
+
+read_json = partial(json.loads, object_pairs_hook=_once)
+
+
 def read_tensors(path: Path) -> tuple[Weights, str]:
     """A safetensors file: the length of a JSON header in 8 bytes, the header, raw little-endian numbers. And its hash.
     Whole numbers are codes and keys; weights become float64, and bfloat16 is the upper half of a float32."""
     content, weights, whole = path.read_bytes(), Weights(), hashlib.sha256()
     raw = content[8 + int.from_bytes(content[:8], "little") :]
-    header = json.loads(content[8 : len(content) - len(raw)])
+    header = read_json(content[8 : len(content) - len(raw)])
     header.pop("__metadata__", None)
     ends = np.array(sorted(each["data_offsets"] for each in header.values())).T
     require([0, *ends[1]] == [*ends[0], len(raw)], "arrays one behind the other, and nothing else")
@@ -61,6 +67,16 @@ def read_tensors(path: Path) -> tuple[Weights, str]:
         require(np.isfinite(weights[name]).all(), f"finite numbers in {name}")
     require(len({each["dtype"] for each in header.values()} - {"I64"}) == 1, "weights of one precision")
     return weights, whole.hexdigest()
+
+
+def terms_of(plan: dict[str, Any]) -> list[tuple[str, dict[str, Any], float]]:
+    """The parts of a sum, or the model itself: how the names of its arrays begin, its blueprint and its weight."""
+    if plan["kind"] in ("sum", "two-channel"):
+        named = enumerate(plan["parts"]) if "parts" in plan else [(name, plan[name]) for name in ("words", "codes")]
+        weights = plan.get("weights", (1.0, 1.0))
+        require(all(weight >= 0 for weight in weights), "weights of at least 0")
+        return [(f"{name}.", part, weight) for (name, part), weight in zip(named, weights, strict=True)]
+    return [("", plan, 1.0)]
 
 
 def require_sizes(plan: dict[str, Any], w: Weights, words: int, classes: int) -> None:
@@ -251,9 +267,9 @@ class Checker:
     """A model folder and a table, and what rows may say of them."""
 
     def __init__(self, folder: Path, table: Path | None) -> None:
-        config, vocabulary = (json.loads((folder / f"{name}.json").read_bytes()) for name in ("config", "vocabulary"))
+        config, vocabulary = (read_json((folder / f"{name}.json").read_bytes()) for name in ("config", "vocabulary"))
         packed = (table or folder / "substitutions.json.gz").read_bytes()
-        stored = json.loads(gzip.decompress(packed) if packed[:2] == b"\x1f\x8b" else packed)
+        stored = read_json(gzip.decompress(packed) if packed[:2] == b"\x1f\x8b" else packed)
         self.table = {word: others for word, others in stored.get("substitutes", stored).items() if others}
         lines = ("\t".join([word, *sorted(self.table[word])]) + "\n" for word in sorted(self.table))
         self.table_hash = _sha256("sgbt substitutions 1\n" + "".join(lines))
@@ -263,16 +279,14 @@ class Checker:
         require(len(self.ids) == words - 2 and len({*labels}) == len(labels), "distinct words and distinct label names")
         weights, whole = read_tensors(folder / "model.safetensors")
         written = partial(json.dumps, sort_keys=True, separators=(",", ":"))
-        covered = ("model", "tokenizer", "max_length", "label_names")
-        parts = {name: _sha256(written(config[name])) for name in covered} | {"weights": whole}
-        parts["vocabulary"] = _sha256("\n".join(("sgbt vocabulary 1", *vocabulary["words"])))
+        parts = {name: _sha256(written(config[name])) for name in ("model", "tokenizer", "max_length", "label_names")}
+        parts |= {"weights": whole, "vocabulary": _sha256("\n".join(("sgbt vocabulary 1", *vocabulary["words"])))}
         self.names = "id1-" + _sha256(written(parts)), parts["weights"]  # rows of early versions name the weights alone
-        for name in ("words.", "codes.") if config["model"]["kind"] == "two-channel" else ("",):
-            plan = config["model"][name[:-1]] if name else config["model"]
+        for name, plan, factor in terms_of(config["model"]):
             own = {key[len(name) :]: each for key, each in weights.items() if key.startswith(name)}
             require_sizes(plan, own, words, self.classes)
             bag = {"linear": bag_of_words, "grams": bag_of_ngrams}.get(plan["kind"])
-            self.parts.append(partial(bag, plan, own) if bag else Network(plan, own).bounds)
+            self.parts += [(factor, partial(bag, plan, own) if bag else Network(plan, own).bounds)] * (factor > 0)
 
     def _sets(self, text: str) -> Sets:  # letters in lower case one by one, one kind of apostrophe, the token pattern
         small = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
@@ -281,7 +295,7 @@ class Checker:
 
     def _margin(self, ids: Sets, label: int, budget: int | None, tier: str) -> float:  # bounds of parts add up
         ids = [each[:1] for each in ids] if budget == 0 else ids
-        found = [bounds(ids, label, budget, tier) for bounds in self.parts]
+        found = [[factor * each for each in bounds(ids, label, budget, tier)] for factor, bounds in self.parts]
         sums = [np.sum(each, axis=0) for each in itertools.product(*found)]
         return float(np.max(sums, axis=0).min()) if sums else math.nan
 
@@ -322,21 +336,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("certificates", "--model", "--texts", "--table"):
         parser.add_argument(name, type=Path)
-    given, counts = parser.parse_args(), Counter[str]()
+    given, checked = parser.parse_args(), 0
     try:
-        rows, lines = ([json.loads(line) for line in path.open("rb")] for path in (given.certificates, given.texts))
+        rows, lines = ([read_json(line) for line in path.open("rb")] for path in (given.certificates, given.texts))
         texts, checker = {line["index"]: line["text"] for line in lines}, Checker(given.model, given.table)
         for row in rows:
             found = checker.check(row, texts[row["index"]])
             if found.fault:
                 parser.exit(1, f"row {row['index']} is not true: {found.fault}\n")
             said = f"not this checker's business: {found.skipped}" if found.skipped else "checked"
-            counts["skipped" if found.skipped else "checked"] += 1
+            checked += not found.skipped
             print(f"row {row['index']}: {said}")
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
         parser.error(f"cannot be read: {problem}")
-    print(f"{len(rows)} rows, {counts['checked']} checked, {counts['skipped']} not: no checked row claims too much")
-    parser.exit(0 if counts["checked"] else 3)
+    print(f"{len(rows)} rows, {checked} checked, {len(rows) - checked} not: no checked row claims too much")
+    parser.exit(0 if checked else 3)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds.ibp import worst_logits
-from sgbt.certify.lstm_boxes import enclosed_states
-from sgbt.certify.question import Question
+from sgbt.certify.bilstm.boxes import enclosed_states
+from sgbt.certify.specification import Specification
 from sgbt.models import BiLSTM, TextCNN
 
 MOST_READINGS = 2048
@@ -25,19 +25,19 @@ MOST_READINGS = 2048
 WORDS_AT_ONCE = 1 << 16
 
 
-def encoded_margins(model: TextCNN | BiLSTM, question: Question, *, most: int = MOST_READINGS) -> Tensor:
-    """The exact least margins [texts, rivals] within the question's budget; minus infinity where nothing was tried.
+def encoded_margins(model: TextCNN | BiLSTM, spec: Specification, *, most: int = MOST_READINGS) -> Tensor:
+    """The exact least margins [texts, rivals] within the budget; minus infinity where nothing was tried.
 
     `model` is in float64 and reads codes. Substitutes drawn towards their word (a scale below one) have no code.
     """
-    labels, rivals = question.labels, question.rivals
+    labels, rivals = spec.labels, spec.rivals
     least = model.head.weight.new_full(rivals.shape, -torch.inf)
-    if question.scale != 1.0:
+    if spec.scale != 1.0:
         return least
-    codes = model.embedding.encode(question.ids)
-    for text in range(len(question)):
-        length = int(question.lengths[text])
-        readings = _readings(codes[text, :length], question.allowed[text, :length], question.budget, most)
+    codes = model.embedding.encode(spec.ids)
+    for text in range(len(spec)):
+        length = int(spec.lengths[text])
+        readings = _readings(codes[text, :length], spec.allowed[text, :length], spec.budget, most)
         if readings is None:
             continue
         margins = []

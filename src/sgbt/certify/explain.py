@@ -9,8 +9,8 @@ import torch
 from sgbt.certify.certificate import Certificate
 from sgbt.certify.certifying import certify
 from sgbt.certify.prepared import Prepared, prepared_of
-from sgbt.certify.question import Question
 from sgbt.certify.separable import SeparableBound
+from sgbt.certify.specification import Specification
 from sgbt.certify.tiers import bounds_of
 from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
@@ -94,7 +94,7 @@ def explain(
     tokens = classifier.tokenizer.tokenize(text)
     read = tokens.words[: classifier.max_length]
     substitutions = prepared.index.for_words([read or ("",)])
-    question = Question.of(
+    spec = Specification.of(
         substitutions,
         torch.full((1, max(len(read), 1)), bool(read)),
         torch.tensor([certificate.label]),
@@ -102,19 +102,19 @@ def explain(
         budget=max_substitutions,
         reference="itself",
     ).to(classifier.device)
-    parts = verifiers(model, question, WordTables())
+    parts = verifiers(model, spec, WordTables())
     tier, bound = max(
         ((name, each) for name in (*SEPARABLE, WHOLE) for each in bounds_of(name, parts)),
         key=lambda pair: (bool(pair[1].lowest().isfinite().all()), pair[0] != WHOLE, float(pair[1].lowest().amin())),
     )
     rival = int(bound.lowest()[0].argmin())
-    logits = model(question.ids[..., 0], question.mask)[0]
+    logits = model(spec.ids[..., 0], spec.mask)[0]
     return Explanation(
         certificate=certificate,
         tokens=tokens,
         tier=tier,
-        rival=int(question.rivals[0, rival]),
-        clean=float(logits[certificate.label] - logits[question.rivals[0, rival]]),
+        rival=int(spec.rivals[0, rival]),
+        clean=float(logits[certificate.label] - logits[spec.rivals[0, rival]]),
         base=float(bound.constant[0, rival]),
         words=_shares(bound, rival, read, prepared.table, classifier),
     )
@@ -123,17 +123,17 @@ def explain(
 def _shares(
     bound: SeparableBound, rival: int, read: tuple[str, ...], table: SubstitutionTable, classifier: TextClassifier
 ) -> tuple[WordShare, ...]:
-    question = bound.question
+    spec = bound.spec
     worst: dict[int, tuple[float, int]] = {}
-    swaps = question.swaps
+    swaps = spec.swaps
     for place, slot, gain in zip(
         swaps.place.tolist(), swaps.slot.tolist(), bound.gains[:, rival].tolist(), strict=True
     ):
         if gain < min(worst.get(place, (0.0, 0))[0], 0.0):
-            worst[place] = (gain, int(question.ids[0, place, slot]))
+            worst[place] = (gain, int(spec.ids[0, place, slot]))
     allowed_places = set(worst)
-    if question.budget is not None:  # only as many words as may be replaced at once
-        allowed_places = set(sorted(worst, key=lambda place: worst[place][0])[: question.budget])
+    if spec.budget is not None:  # only as many words as may be replaced at once
+        allowed_places = set(sorted(worst, key=lambda place: worst[place][0])[: spec.budget])
     shares = []
     for place, word in enumerate(read):
         substitutes = table.substitutes(word)

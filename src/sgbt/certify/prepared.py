@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sgbt.certify.floor import lowest_margin
 from sgbt.certify.rounding import rounding_slack
-from sgbt.certify.tiers import in_float64, require_finite
+from sgbt.certify.verifier import in_float64, lowest_margin, require_finite
 from sgbt.certify.word_tables import WordTables
 from sgbt.core.errors import CertificateError
 from sgbt.models import AnyModel, TextClassifier
-from sgbt.models.state import ModelState
+from sgbt.models.deciding import ModelState
 from sgbt.threats import SubstitutionIndex, SubstitutionTable
 
 
@@ -22,7 +21,7 @@ class Prepared:
     prepares once. Once the classifier's model is another than `state` says, it is refused: `model` is a copy of it in
     float64, `slack` its rounding allowance, `floor` the margin that every text has at least, and `model_hash` the
     identity of the classifier, its name in every certificate. `reference` is the index of the table that the model was
-    trained for, where that is another one: tiers fit their slopes to it (`Question.reference`).
+    trained for, where that is another one: tiers fit their slopes to it (`Specification.reference`).
     """
 
     classifier: TextClassifier

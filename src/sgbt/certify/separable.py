@@ -8,14 +8,14 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from sgbt.certify.question import Question
+from sgbt.certify.specification import Specification
 
 
 @dataclass(frozen=True, eq=False)
 class SeparableBound:
     """For every allowed text, margin >= constant + the sum of the gains of the swaps that make it.
 
-    `constant` is [texts, rivals] and `gains` [swaps, rivals], one row for each of the question's `swaps`. Words vary
+    `constant` is [texts, rivals] and `gains` [swaps, rivals], one row for each of the `swaps`. Words vary
     independently, so the least value takes at each place the worst of its swaps, or none: this is where the exact
     minimum over known substitutes is taken, after all filters, directions and channels were added.
 
@@ -27,7 +27,7 @@ class SeparableBound:
     is a lower bound of the margin with at most n words replaced.
     """
 
-    question: Question
+    spec: Specification
     constant: Tensor
     gains: Tensor
     within: Tensor | None = None
@@ -40,27 +40,27 @@ class SeparableBound:
             object.__setattr__(self, name, given.nan_to_num(nan=-torch.inf, posinf=-torch.inf, neginf=-torch.inf))
 
     @staticmethod
-    def flat(question: Question, constant: Tensor) -> SeparableBound:
+    def flat(spec: Specification, constant: Tensor) -> SeparableBound:
         """A bound that does not tell words apart."""
-        return SeparableBound(question, constant, constant.new_zeros(len(question.swaps), constant.shape[1]))
+        return SeparableBound(spec, constant, constant.new_zeros(len(spec.swaps), constant.shape[1]))
 
     def __add__(self, other: SeparableBound) -> SeparableBound:
         """The bound of a sum of margins, as of two channels: they read the same words, so gains add first."""
         within, size = None, max(0 if each.within is None else each.within.shape[2] for each in (self, other))
         if size:
             within = self.levels[..., :size] + other.levels[..., :size]
-        return SeparableBound(self.question, self.constant + other.constant, self.gains + other.gains, within)
+        return SeparableBound(self.spec, self.constant + other.constant, self.gains + other.gains, within)
 
     def times(self, weight: float) -> SeparableBound:
-        """The bound of margins that are multiplied by a positive weight."""
+        """The bound of the margins times a weight above zero."""
         within = None if self.within is None else weight * self.within
-        return SeparableBound(self.question, weight * self.constant, weight * self.gains, within)
+        return SeparableBound(self.spec, weight * self.constant, weight * self.gains, within)
 
     @cached_property
     def drops(self) -> Tensor:
         """What the worst choice at each place adds, never positive: [texts, rivals, words]."""
         texts, rivals = self.constant.shape
-        words, swaps = self.question.ids.shape[1], self.question.swaps
+        words, swaps = self.spec.ids.shape[1], self.spec.swaps
         worst = self.constant.new_zeros(texts * words, rivals)
         spot = (swaps.text * words + swaps.place).unsqueeze(1).expand_as(self.gains)
         worst = worst.scatter_reduce(0, spot, self.gains, "amin", include_self=True)
@@ -80,8 +80,8 @@ class SeparableBound:
         return levels
 
     def lowest(self) -> Tensor:
-        """The least margin that the bound allows, [texts, rivals], within the question's budget of replaced words."""
-        budget = self.question.budget
+        """The least margin that the bound allows, [texts, rivals], within the budget of replaced words."""
+        budget = self.spec.budget
         if budget is None or budget >= self.drops.shape[2]:
             return self.constant + self.drops.sum(dim=2)
         least = self.constant + self.drops.topk(budget, dim=2, largest=False).values.sum(dim=2)
@@ -96,5 +96,5 @@ class SeparableBound:
         levels = self.levels
         holds = (levels > slack.view(-1, 1, 1)).all(dim=1).long()
         largest = holds.cumprod(dim=1).sum(dim=1) - 1
-        radius = torch.minimum(largest, self.question.replaceable)
-        return radius if self.question.budget is None else radius.clamp(max=self.question.budget)
+        radius = torch.minimum(largest, self.spec.replaceable)
+        return radius if self.spec.budget is None else radius.clamp(max=self.spec.budget)

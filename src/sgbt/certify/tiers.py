@@ -1,8 +1,7 @@
-"""The tiers by name, cheap to dear, and how they apply to a model of one or more channels."""
+"""The tiers by name, cheap to dear, and how they apply to a model of one or more parts."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -13,15 +12,20 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from sgbt.certify import bilstm, cnn, linear  # noqa: F401  their verifiers are registered
-from sgbt.certify.question import Question
+from sgbt.certify import sums  # noqa: F401  each kind of model registers its verifier, its rounding and its magnitudes
+from sgbt.certify.bilstm import rounding as _bilstm_rounding  # noqa: F401
+from sgbt.certify.bilstm import verifier as _bilstm  # noqa: F401
+from sgbt.certify.cnn import rounding as _cnn_rounding  # noqa: F401
+from sgbt.certify.cnn import verifier as _cnn  # noqa: F401
+from sgbt.certify.linear import rounding as _linear_rounding  # noqa: F401
+from sgbt.certify.linear import verifier as _linear  # noqa: F401
 from sgbt.certify.separable import SeparableBound
+from sgbt.certify.specification import Specification
 from sgbt.certify.verifier import Verifier, WeightedVerifier, verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.core.errors import CertificateError
 from sgbt.core.registry import TIERS
 from sgbt.models import AnyModel
-from sgbt.models.finite import odd_weight
 
 DEFAULT_TIERS = tuple(tier for tier in TIERS.own if tier != "full")
 """What is tried unless tiers are named: all but `full`, which takes seconds for a text of some hundred words, and those
@@ -39,7 +43,7 @@ class Tier(Protocol):
         ...
 
     def bounds(self, verifier: Verifier) -> list[SeparableBound]:
-        """Bounds for the verifier's question, where it is offered; each is sound, so the best counts."""
+        """Bounds for the verifier's specification, where it is offered; each is sound, so the best counts."""
         ...
 
 
@@ -61,28 +65,8 @@ class OwnTier:
 OWN_TIERS = {name: OwnTier(name) for name in TIERS.own}
 
 
-LARGEST_WEIGHT = 1e50
-"""Weights beyond this are refused: with all below it no pre-activation, state or logit can overflow in float64."""
-
-
-def require_finite(model: AnyModel) -> None:
-    """Refuse a model of whose numbers nothing can be proven."""
-    if (odd := odd_weight(model.state_dict(), most=LARGEST_WEIGHT)) is not None:
-        raise CertificateError(
-            expected=f"finite weights of at most {LARGEST_WEIGHT:g} in {odd[0]}",
-            got=odd[1],
-            where="the model",
-            remedy="train again",
-        )
-
-
-def in_float64(model: AnyModel) -> AnyModel:
-    """A copy in double precision, without dropout, that no gradient reaches."""
-    return copy.deepcopy(model).double().eval().requires_grad_(False)
-
-
 def offered(tier: str, parts: Sequence[Verifier]) -> bool:
-    """Whether a tier is more than the one before it for some channel of the model."""
+    """Whether a tier is more than the one before it for some part of the model."""
     return any(tier_named(tier).offered(verifier) for verifier in parts)
 
 
@@ -93,9 +77,9 @@ def tier_named(name: str) -> Tier:
 
 
 def bounds_of(tier: str, parts: Sequence[Verifier]) -> list[SeparableBound]:
-    """All bounds that a tier offers; each is sound, so the best counts. Those of channels are added.
+    """All bounds that a tier offers; each is sound, so the best counts. Those of parts are added.
 
-    A channel for which a tier does not exist takes part with tier crown.
+    A part for which a tier does not exist counts with tier crown.
     """
     chosen = tier_named(tier)
     menus = [_bounds(chosen, each) if chosen.offered(each) else each.bounds("crown") for each in parts]
@@ -110,13 +94,13 @@ def _bounds(tier: Tier, part: Verifier) -> list[SeparableBound]:
 
 
 @torch.no_grad()
-def margin_bounds(tier: str, model: AnyModel, question: Question) -> Tensor:
+def margin_bounds(tier: str, model: AnyModel, spec: Specification) -> Tensor:
     """Lower bounds of every margin over all allowed substitutions, [texts, rivals], by one tier alone.
 
-    `model` is in float64 (`in_float64`); rivals are the classes other than the label (`question.rivals`).
+    `model` is in float64 (`in_float64`); rivals are the classes other than the label (`spec.rivals`).
     """
     check_tiers((tier,))
-    return lowest_of(bounds_of(tier, verifiers(model, question, WordTables())))
+    return lowest_of(bounds_of(tier, verifiers(model, spec, WordTables())))
 
 
 def lowest_of(bounds: Sequence[SeparableBound]) -> Tensor:

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.certify.question import Question
+from sgbt.certify.specification import Specification
 from sgbt.models import BiLSTM, TextCNN
 from sgbt.models.embedding import WordEmbedding
 from sgbt.threats import SubstitutionIndex
@@ -95,7 +95,7 @@ class WordList:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """The words of a question: set `places[text, word]` of `words` stands there; `scale` as in the question.
+    """The words of a specification: set `places[text, word]` of `words` stands there; `scale` as in it.
 
     `places` is filled up with padding to the length that was asked for.
     """
@@ -115,9 +115,9 @@ class Placed:
 
 
 class WordTables:
-    """The word lists of a run over one frozen model: with an index, one for all questions that number its rows.
+    """The word lists of a run over one frozen model: with an index, one for all specifications that number its rows.
 
-    Otherwise, or where the images of all words would take more than `limit` bytes, each question has a list of its own.
+    Otherwise, or where the images of all words would take more than `limit` bytes, each has a list of its own.
     """
 
     def __init__(self, index: SubstitutionIndex | None = None, *, limit: int = LIMIT_BYTES) -> None:
@@ -125,24 +125,24 @@ class WordTables:
         self._lists: dict[int, WordList] = {}
         self._lock = threading.Lock()
 
-    def place(self, model: TextCNN | BiLSTM, question: Question, *, least: int = 1) -> Placed:
-        """The words of a question as a model reads them, filled up to at least so many positions."""
-        missing = max(least - question.ids.shape[1], 0)
-        if question.rows is not None and self._index is not None and self._fits(model):
+    def place(self, model: TextCNN | BiLSTM, spec: Specification, *, least: int = 1) -> Placed:
+        """The words of a specification as a model reads them, filled up to at least so many positions."""
+        missing = max(least - spec.ids.shape[1], 0)
+        if spec.rows is not None and self._index is not None and self._fits(model):
             with self._lock:
                 words = self._lists.get(id(model))
                 if words is None:
                     words = self._lists[id(model)] = WordList.of_index(model.embedding, self._index)
-            places = F.pad(question.rows, (0, missing))
-            return Placed(words, places, torch.unique(places), question.scale)
-        codes = model.embedding.encode(F.pad(question.ids, (0, 0, 0, missing)))
-        allowed = F.pad(question.allowed, (0, 0, 0, missing))
+            places = F.pad(spec.rows, (0, missing))
+            return Placed(words, places, torch.unique(places), spec.scale)
+        codes = model.embedding.encode(F.pad(spec.ids, (0, 0, 0, missing)))
+        allowed = F.pad(spec.allowed, (0, 0, 0, missing))
         listed = torch.where(allowed, codes, codes[..., :1]).flatten(0, 1)
         sets, places = torch.unique(listed, dim=0, return_inverse=True)
         distinct, choices = torch.unique(sets, return_inverse=True)
         words = WordList(model.embedding, distinct, choices)
         everything = torch.arange(len(sets), device=places.device)
-        return Placed(words, places.view(codes.shape[:2]), everything, question.scale)
+        return Placed(words, places.view(codes.shape[:2]), everything, spec.scale)
 
     def _fits(self, model: TextCNN | BiLSTM) -> bool:
         """Whether a table of all images stays within the limit; there are two more for each word with substitutes."""

@@ -53,8 +53,8 @@ def certify_(
     """Prove for each text that no substitution changes its label, and say how many proofs there are."""
     import torch
 
-    from sgbt.certify.robust import robust_by_oracle
-    from sgbt.certify.summary import Summary, by_class
+    from sgbt.certify.oracle import robust_by_oracle
+    from sgbt.certify.rows.summary import Summary, by_class
     from sgbt.cli import certify_parts as parts
     from sgbt.cli.class_view import show_classes
     from sgbt.data import Split

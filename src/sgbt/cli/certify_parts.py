@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from sgbt.certify import DEFAULT_TIERS, Certificate, certify
-from sgbt.certify.robust import Robust
-from sgbt.certify.summary import Summary
+from sgbt.certify.oracle import Robust
+from sgbt.certify.rows.summary import Summary
 from sgbt.cli import options as opt
 from sgbt.cli.progress import counting
 from sgbt.core.errors import CertificateError, DataError

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from sgbt.attacks.result import FAILED, SUCCESS
 from sgbt.certify import Certificate
-from sgbt.certify.summary import Summary, by_class
+from sgbt.certify.rows.summary import Summary, by_class
 from sgbt.cli.attack_view import show_examples
 from sgbt.cli.class_view import show_warning
 from sgbt.cli.demo_stages import Data, Measured

@@ -101,7 +101,7 @@ def _added(
     classifier: TextClassifier, prepared: Prepared | None, texts: list[str], budget: int | None
 ) -> dict[str, list[Any]]:
     from sgbt.certify import certify
-    from sgbt.certify.columns import PREDICTED, PROVEN, predicted_cells, proven_cells
+    from sgbt.certify.rows.summary import PREDICTED, PROVEN, predicted_cells, proven_cells
 
     answers = classifier.predict(texts)
     largest = answers.probabilities.max(axis=1).tolist()

@@ -47,7 +47,7 @@ def publish_(
     texts that attacks left unbroken is attacked again, before anything is written.
     """
     from sgbt.bridges import export, push
-    from sgbt.certify.comparison import drawn_seed
+    from sgbt.certify.rows.comparison import drawn_seed
     from sgbt.cli import verify_parts as parts
     from sgbt.cli.certify_parts import table_for
     from sgbt.models import load_classifier

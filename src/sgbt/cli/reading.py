@@ -85,7 +85,7 @@ class Reading:
 
 def _kept(run: Path) -> tuple[Reading, str]:
     """What the run's folder says of its data, and the hash of that."""
-    from sgbt.models.note import training_note
+    from sgbt.models.folder import training_note
 
     expected, remedy = f"a {FILE} that sgbt train wrote", "pass --data"
     if (run / FILE).is_file():

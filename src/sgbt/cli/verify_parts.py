@@ -9,8 +9,8 @@ from rich.console import Console
 
 from sgbt.attacks import AttackResult
 from sgbt.certify import Certificate, Verified, verify
-from sgbt.certify.comparison import Sample
-from sgbt.certify.texts import KnownTexts
+from sgbt.certify.rows.comparison import Sample
+from sgbt.certify.rows.texts import KnownTexts
 from sgbt.cli.certify_parts import numbered_as, split_named
 from sgbt.cli.progress import counting
 from sgbt.cli.reading import Reading

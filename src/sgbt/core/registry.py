@@ -87,6 +87,11 @@ MODELS: Registry[Any] = Registry(
 )
 """Kinds of models: classes of torch modules."""
 
+COMBINATIONS: Registry[Any] = Registry(
+    "combination", {"sum": "sgbt.models.sum:Sum", "two-channel": "sgbt.models.sum:Sum"}
+)
+"""Kinds of models that are made of others: a folder may hold one, but none is trained by its name."""
+
 OBJECTIVES: Registry[Any] = Registry(
     "objective",
     {

@@ -40,6 +40,11 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.words)
 
+    @property
+    def lowered(self) -> str:
+        """The text as the pattern is matched against it, character by character."""
+        return _lowered(self.text)
+
     def replace(self, swaps: Mapping[int, str]) -> str:
         """The text with the word at each given position replaced, in the casing that stood there.
 

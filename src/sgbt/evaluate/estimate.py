@@ -30,7 +30,7 @@ from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit, cell_units
 from sgbt.evaluate.working import untrained
 from sgbt.models import Bag, TextClassifier
 from sgbt.models.blueprint import parts_of
-from sgbt.models.weights import weights_of
+from sgbt.models.identity import weights_of
 from sgbt.training import method_of, train
 from sgbt.training.beginning import adopt_vocabulary
 

@@ -16,8 +16,8 @@ from typing import Any
 from sgbt.attacks import AttackResult
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS
 from sgbt.certify import Certificate, Verdict
-from sgbt.certify.one_question import require_proofs
-from sgbt.certify.summary import Summary
+from sgbt.certify.rows.file import require_proofs
+from sgbt.certify.rows.summary import Summary
 from sgbt.core.shares import Share
 from sgbt.evaluate.means import Mean
 

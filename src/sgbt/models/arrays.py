@@ -15,18 +15,16 @@ Names, shapes and the number of words and classes are compared before (`sgbt.mod
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from sgbt.models import bag_features, bag_of_ngrams
-from sgbt.models.bag_features import FAMILIES, OF_CODES_ALONE
-from sgbt.models.bag_of_words import BagOfWords
-from sgbt.models.blueprint import AnyModel, Bag, Network
-from sgbt.models.finite import odd_weight
-from sgbt.models.places import LARGEST_EXPONENT
-from sgbt.models.sum import Sum
+if TYPE_CHECKING:
+    from sgbt.models import AnyModel
 
 PRECISIONS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 """What weights may be stored in; float64 holds each of them exactly."""
@@ -47,11 +45,17 @@ def _faults(model: AnyModel, weights: Mapping[str, Tensor]) -> Iterator[Fault]:
     yield from _kinds(model, weights)
     if (odd := odd_weight(weights)) is not None:
         yield f"finite numbers in {odd[0]}", odd[1]
-    if isinstance(model, Sum):
-        for name, part in zip(model.names, model.parts, strict=True):
-            yield from _of_part(part, weights, f"{name}.")
-    else:
-        yield from _of_part(model, weights, "")
+    yield from check_arrays(model, weights, "")
+
+
+@singledispatch
+def check_arrays(model: Any, weights: Mapping[str, Tensor], prefix: str) -> Iterator[Fault]:
+    """What is wrong with the arrays of a kind of model, whose names begin with `prefix`; registered beside each kind.
+
+    By default, with the codes of an embedding.
+    """
+    if getattr(model, "embedding", None) is not None and model.embedding.codes is not None:
+        yield from faults_of_codes(f"{prefix}embedding.codes", weights, below=len(model.embedding.weight))
 
 
 def _kinds(model: AnyModel, weights: Mapping[str, Tensor]) -> Iterator[Fault]:
@@ -70,29 +74,8 @@ def _kinds(model: AnyModel, weights: Mapping[str, Tensor]) -> Iterator[Fault]:
         yield "weights of one precision", ", ".join(f"{_called(kind)} in {name}" for kind, name in precisions.items())
 
 
-def _of_part(part: Network | Bag, weights: Mapping[str, Tensor], prefix: str) -> Iterator[Fault]:
-    if not isinstance(part, Bag):
-        if part.embedding.codes is not None:
-            yield from _codes(f"{prefix}embedding.codes", weights, below=len(part.embedding.weight))
-        return
-    linear = isinstance(part, BagOfWords)
-    yield from _codes(f"{prefix}codes", weights, below=bag_features.LARGEST if linear else bag_of_ngrams.LARGEST)
-    keys = weights[f"{prefix}keys"]
-    yield from _ascending(f"{prefix}keys", keys)
-    known = _known_to_linear(part, keys) if isinstance(part, BagOfWords) else _known_to_grams(part, keys)
-    if not bool(known.all()):
-        yield f"{prefix}keys of features that the model has", f"{int(keys[~known][0])}"
-    if not isinstance(part, BagOfWords):
-        return
-    if bool((weights[f"{prefix}weight"][:1] != 0).any()):
-        yield f"zeros in the first row of {prefix}weight, which is padding", "other numbers"
-    for name in (f"{prefix}places.start", f"{prefix}places.end") if part.places is not None else ():
-        largest = float(weights[name].abs().amax())
-        if largest > LARGEST_EXPONENT:
-            yield f"numbers of at most {LARGEST_EXPONENT:g} in {name}", f"{largest:.3g}"
-
-
-def _codes(name: str, weights: Mapping[str, Tensor], *, below: int) -> Iterator[Fault]:
+def faults_of_codes(name: str, weights: Mapping[str, Tensor], *, below: int) -> Iterator[Fault]:
+    """That padding has code 0, and every word one from 1 on and below a limit."""
     codes = weights[name]
     padding, words = codes[..., :1], codes[..., 1:]
     if bool((padding != 0).any()):
@@ -102,33 +85,28 @@ def _codes(name: str, weights: Mapping[str, Tensor], *, below: int) -> Iterator[
         yield f"codes of words from 1 to {below - 1:,} in {name}", str(int(words[odd][0]))
 
 
-def _ascending(name: str, keys: Tensor) -> Iterator[Fault]:
+def faults_of_keys(name: str, keys: Tensor, known: Tensor) -> Iterator[Fault]:
+    """That keys stand once each, in ascending order, and are of features that the model has."""
     if bool((keys[1:] == keys[:-1]).any()):
         yield f"each of {name} once", f"{int(keys[1:][keys[1:] == keys[:-1]][0])} twice"
     if bool((keys[1:] < keys[:-1]).any()):
         yield f"{name} in ascending order", f"{int(keys[1:][keys[1:] < keys[:-1]][0])} behind a larger one"
+    if not bool(known.all()):
+        yield f"{name} of features that the model has", f"{int(keys[~known][0])}"
 
 
-def _known_to_linear(model: BagOfWords, keys: Tensor) -> Tensor:
-    """Which keys are of a family that the model counts and, where that reads a word, of a word that it knows."""
-    family, word = keys >> 3 * bag_features.BITS, keys >> 2 * bag_features.BITS & bag_features.LARGEST - 1
-    known = torch.zeros_like(keys, dtype=torch.bool)
-    for name in model.config.features:
-        reads_word = name not in OF_CODES_ALONE
-        known |= (family == FAMILIES.index(name)) & ((word < len(model.codes)) | (not reads_word))
-    return known
-
-
-def _known_to_grams(model: bag_of_ngrams.BagOfNgrams, keys: Tensor) -> Tensor:
-    """Which keys are of a map that there is, of 1 to `longest` codes that are not zero, and of an end that counts."""
-    length = torch.zeros_like(keys)
-    for place in range(bag_of_ngrams.LONGEST):
-        code = keys >> place * bag_of_ngrams.BITS & bag_of_ngrams.LARGEST - 1
-        length += (code > 0) & (length == place)
-    above = keys >> bag_of_ngrams.LONGEST * bag_of_ngrams.BITS  # the codes gone: whether it is of the end, and its map
-    whole = keys & (1 << bag_of_ngrams.LONGEST * bag_of_ngrams.BITS) - 1 < 1 << length * bag_of_ngrams.BITS
-    counted = whole & (length <= model.config.longest) & ((above & 1 == 0) | (model.config.ending > 0))
-    return counted & (length > 0) & (keys > 0) & (above >> 1 < len(model.config.resolutions))
+def odd_weight(weights: Mapping[str, Tensor], *, most: float = math.inf) -> tuple[str, str] | None:
+    """The first tensor with a NaN, an infinity or a number above `most` in size, and what that is; None if none has."""
+    for name, tensor in weights.items():
+        if not tensor.is_floating_point() or not tensor.numel():
+            continue
+        low, high = (float(end) for end in tensor.detach().aminmax())
+        if math.isnan(low) or math.isnan(high):
+            return name, "a NaN"
+        size = max(-low, high)
+        if size == math.inf or size > most:
+            return name, "an infinity" if size == math.inf else f"{size:.3g}"
+    return None
 
 
 def _called(kind: torch.dtype) -> str:

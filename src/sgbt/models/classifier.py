@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,10 +13,13 @@ from torch import Tensor
 from sgbt.core.errors import ModelError
 from sgbt.data import RaggedIds, Tokenizer, batches, tokenise
 from sgbt.data.dataset import odd_label_names
-from sgbt.models.blueprint import AnyModel, parts_of, words_read_by
+from sgbt.models.blueprint import parts_of, words_read_by
 from sgbt.models.deciding import Twin, decides_in_float64
 from sgbt.models.identity import identity_of
 from sgbt.threats import SubstitutionTable, Vocabulary
+
+if TYPE_CHECKING:
+    from sgbt.models import AnyModel
 
 POSITIONS_PER_BATCH = 1 << 16
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from sgbt.core.errors import ModelError
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models.activations import ACTIVATIONS
+from sgbt.models.deciding import decides_in
 from sgbt.models.embedding import WordEmbedding, check_reading
 from sgbt.models.word_projections import WordProjections, window_sums
 from sgbt.threats.vocabulary import PADDING
@@ -192,3 +193,8 @@ class TextCNN(nn.Module):
             projected = F.linear(vectors, weight[:, :, offset])
             total = total + F.embedding(places[:, offset : offset + windows], projected)
         return total
+
+
+@decides_in.register
+def _decides_in(model: TextCNN) -> torch.dtype:
+    return torch.float32

@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import safetensors
 import safetensors.torch
@@ -17,12 +17,14 @@ from sgbt.core.errors import DataError, LexiconError, ModelError
 from sgbt.core.files import atomic_write
 from sgbt.data import Tokenizer
 from sgbt.models.arrays import fault_in_arrays
-from sgbt.models.blueprint import AnyModel, blueprint, build
+from sgbt.models.blueprint import blueprint, build
 from sgbt.models.classifier import TextClassifier
-from sgbt.models.identity import Identity, identity_of
-from sgbt.models.weights import weights_of
+from sgbt.models.identity import Identity, identity_of, weights_of
 from sgbt.threats import SubstitutionTable, Vocabulary
 from sgbt.version import __version__
+
+if TYPE_CHECKING:
+    from sgbt.models import AnyModel
 
 FORMAT = 1
 CONFIG, WEIGHTS, VOCABULARY, TABLE = "config.json", "model.safetensors", "vocabulary.json", "substitutions.json.gz"
@@ -111,8 +113,10 @@ def load_classifier(folder: str | Path) -> TextClassifier:
 def _check_identity(own: Identity, config: dict[str, Any], folder: Path) -> None:
     """That the folder holds the model that was saved there; one of an earlier version names its weights alone."""
     _agree("the weights", config["weights"], own.parts["weights"], folder)
-    if "identity" not in config:
+    if "identity" not in config and "identity_parts" not in config:
         return
+    if "identity" not in config:
+        raise ModelError(expected="an identity in config.json", got="its parts alone", where=str(folder))
     stored = config.get("identity_parts", {})
     for name, found in own.parts.items():
         if stored.get(name, found) != found:
@@ -129,6 +133,15 @@ def _check_identity(own: Identity, config: dict[str, Any], folder: Path) -> None
             where=str(folder),
             remedy="copy the whole folder again",
         )
+
+
+def training_note(folder: Path) -> dict[str, Any]:
+    """What `save_classifier` was given as `training`; nothing where a folder has none."""
+    config = read_json_object(folder / CONFIG, kind=ModelError, expected="a config.json that sgbt wrote", finite=False)
+    note = config.get("training")
+    if not isinstance(note, dict | None):
+        raise ModelError(expected="training in config.json as sgbt writes it", got="something else", where=str(folder))
+    return note or {}
 
 
 def _read_words(folder: Path, config: dict[str, Any]) -> tuple[Vocabulary, SubstitutionTable | None]:

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+import torch
+
 from sgbt.models.blueprint import blueprint
-from sgbt.models.weights import weights_hash
 
 if TYPE_CHECKING:
+    from sgbt.models import AnyModel
     from sgbt.models.classifier import TextClassifier
 
 PREFIX = "id1-"
@@ -68,6 +70,23 @@ def identity_of(classifier: TextClassifier) -> Identity:
             "label_names": sha256_of(classifier.label_names),
         }
     )
+
+
+def weights_of(model: AnyModel) -> dict[str, torch.Tensor]:
+    """Copies of all weights and buffers, on the CPU."""
+    return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in model.state_dict().items()}
+
+
+def weights_hash(model: AnyModel) -> str:
+    """The SHA-256 of all weights by name, in the order of the names.
+
+    It says nothing of what is computed with them: what names a classifier is its identity (`Identity`).
+    """
+    whole = hashlib.sha256()
+    for name, tensor in sorted(weights_of(model).items()):
+        whole.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        whole.update(tensor.flatten().view(torch.uint8).numpy().tobytes())  # numpy knows no bfloat16
+    return whole.hexdigest()
 
 
 def covers_weights_alone(name: str) -> bool:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor, nn
 
 from sgbt.core.errors import ModelError
+from sgbt.core.registry import COMBINATIONS
+from sgbt.models.arrays import Fault, check_arrays
+from sgbt.models.blueprint import blueprint, build, parts_of, read_blueprint
+from sgbt.models.deciding import decides_in
+from sgbt.models.worst_case import worst_case_logits
 
 if TYPE_CHECKING:
-    from sgbt.models.blueprint import Bag, Network
+    from sgbt.models import Bag, Network
 
 MOST_PARTS = 64
 """Float32 holds the sum of so many logits each of which is far from overflowing (`sgbt.certify.rounding`)."""
@@ -117,3 +123,53 @@ def _check_parts(parts: list[Any]) -> None:
         raise ModelError(
             expected="parts with the same number of classes", got=" and ".join(map(str, sorted(classes))), where="a Sum"
         )
+
+
+@parts_of.register
+def _parts(model: Sum) -> tuple[Any, ...]:
+    return model.parts
+
+
+@decides_in.register
+def _decides_in(model: Sum) -> torch.dtype:
+    return torch.float64 if torch.float64 in map(decides_in, model.parts) else torch.float32
+
+
+@blueprint.register
+def _blueprint(model: Sum) -> dict[str, Any]:
+    plans = [blueprint(part) for part in model.parts]
+    if model.kind != Sum.kind:
+        return {"kind": model.kind, **dict(zip(model.names, plans, strict=True))}
+    return {"kind": model.kind, "weights": list(model.weights), "parts": plans}
+
+
+@read_blueprint.register(Sum)
+def _empty(kind: type[Sum], plan: dict[str, Any]) -> Sum:
+    if plan["kind"] == Sum.kind:
+        plans, weights = plan["parts"], plan["weights"]
+    else:
+        plans, weights = [plan["words"], plan["codes"]], [1.0, 1.0]
+    if type(weights) is not list or type(plans) is not list:
+        raise TypeError("weights or parts that are no list")
+    if any(each["kind"] in COMBINATIONS for each in plans):
+        raise TypeError("a sum among the parts of a sum")
+    made = kind(map(build, plans), weights)
+    if made.kind != plan["kind"]:
+        raise TypeError("two parts of weight one that are not written as two-channel")
+    return made
+
+
+@check_arrays.register
+def _check_arrays(model: Sum, weights: Mapping[str, Tensor], prefix: str) -> Iterator[Fault]:
+    for name, part in zip(model.names, model.parts, strict=True):
+        yield from check_arrays(part, weights, f"{prefix}{name}.")
+
+
+@worst_case_logits.register
+def _worst_case(
+    model: Sum, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
+) -> Tensor:
+    return sum(  # no weight is negative, so bounds of the parts add up to a bound of the sum
+        (weight * worst_case_logits(part, ids, allowed, mask, labels, epsilon=epsilon) for weight, part in model.terms),
+        start=torch.zeros((), device=ids.device),
+    )

@@ -1,4 +1,7 @@
-"""The box of a model's features over all substitutions, tier one of every certificate and the heart of IBP training."""
+"""Worst cases over all substitutions: margins, their dispatch by kind of model, and the boxes of networks' features.
+
+The box is tier one of every certificate and the heart of IBP training.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,39 @@ from torch import Tensor, nn
 from sgbt.bounds.ibp import Pair, extremes_over_choices, through_lstm, through_windows, worst_logits
 from sgbt.core.errors import ModelError
 from sgbt.models.activations import ACTIVATIONS
-from sgbt.models.bag_of_ngrams import BagOfNgrams
-from sgbt.models.bag_of_words import BagOfWords
-from sgbt.models.bag_worst_case import worst_margins
 from sgbt.models.bilstm import BiLSTM, reversed_within
 from sgbt.models.cnn import TextCNN
-from sgbt.models.gram_worst_case import gram_worst_margins
-from sgbt.models.sum import Sum
 from sgbt.threats.vocabulary import PADDING
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Margins:
+    """(logit k - logit of the label) of some texts, [texts, classes]: `clean` of the texts themselves, `worst` an
+    upper bound over all substitutions."""
+
+    clean: Tensor
+    worst: Tensor
+
+    def at(self, epsilon: float) -> Tensor:
+        """Interpolated from the texts themselves (0) to the worst case (1)."""
+        return self.clean if not epsilon else (1 - epsilon) * self.clean + epsilon * self.worst
+
+    def take(self, rows: Tensor) -> Margins:
+        """Those of some of the texts."""
+        return Margins(self.clean[rows], self.worst[rows])
+
+    def to(self, device: torch.device) -> Margins:
+        """The same on another device."""
+        return Margins(self.clean.to(device), self.worst.to(device))
+
+    def correct(self, labels: Tensor) -> int:
+        """How many texts have the greatest clean logit at their label."""
+        return int((self.clean.argmax(dim=1) == labels).sum())
+
+    def robust(self, labels: Tensor) -> int:
+        """How many texts keep their label in the worst case: every other class stays below it."""
+        others = self.worst.scatter(1, labels.unsqueeze(1), -torch.inf)
+        return int((others.amax(dim=1) < 0).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,32 +111,8 @@ def _of_network(
     return worst_logits(features, model.head.weight, model.head.bias, labels)
 
 
-@worst_case_logits.register
-def _of_sum(model: Sum, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0) -> Tensor:
-    return sum(  # no weight is negative, so bounds of the parts add up to a bound of the sum
-        (weight * worst_case_logits(part, ids, allowed, mask, labels, epsilon=epsilon) for weight, part in model.terms),
-        start=torch.zeros((), device=ids.device),
-    )
-
-
-@worst_case_logits.register
-def _of_linear_bag(
-    model: BagOfWords, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
-) -> Tensor:
-    return _drawn(model, worst_margins(model, ids, allowed, mask, labels), ids, mask, labels, epsilon)
-
-
-@worst_case_logits.register
-def _of_gram_bag(
-    model: BagOfNgrams, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
-) -> Tensor:
-    return _drawn(model, gram_worst_margins(model, ids, allowed, mask, labels), ids, mask, labels, epsilon)
-
-
-def _drawn(
-    model: BagOfWords | BagOfNgrams, worst: Tensor, ids: Tensor, mask: Tensor, labels: Tensor, epsilon: float
-) -> Tensor:
-    """Worst margins drawn towards those of the texts themselves."""
+def towards_text(model: Any, worst: Tensor, ids: Tensor, mask: Tensor, labels: Tensor, epsilon: float) -> Tensor:
+    """Worst margins of a linear model, interpolated towards those of the texts themselves."""
     if epsilon == 1.0:
         return worst
     logits: Tensor = model(ids[..., 0], mask)

@@ -10,7 +10,7 @@ from sgbt.attacks.result import FAILED
 from sgbt.attacks.result import by_class as answers_by_class
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify.certificate import Verdict
-from sgbt.certify.summary import by_class as proofs_by_class
+from sgbt.certify.rows.summary import by_class as proofs_by_class
 from sgbt.core.errors import EvaluationError
 from sgbt.core.shares import Share
 from sgbt.evaluate import AttackFigures, RunRecord, certified_figures

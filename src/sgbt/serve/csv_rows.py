@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sgbt.certify import Prepared, certify
-from sgbt.certify.columns import PREDICTED, PROVEN, predicted_cells, proven_cells
-from sgbt.certify.summary import by_class
+from sgbt.certify.rows.summary import PREDICTED, PROVEN, by_class, predicted_cells, proven_cells
 from sgbt.core.by_class import ByClass
 from sgbt.core.errors import DataError
 from sgbt.data.tables import Table, read_csv, shown

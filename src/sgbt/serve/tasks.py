@@ -13,7 +13,7 @@ from sgbt.certify import Prepared
 from sgbt.core.errors import ServeError
 from sgbt.models import TextClassifier, load_classifier
 from sgbt.models.blueprint import parts_of
-from sgbt.models.note import training_note
+from sgbt.models.folder import training_note
 from sgbt.serve.csv_rows import certified_csv
 from sgbt.serve.examine import examined, predictions
 from sgbt.serve.live_attack import live_attack

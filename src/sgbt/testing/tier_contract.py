@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sgbt.certify import Question, Verdict, certify, in_float64, margin_bounds, verifiers
+from sgbt.certify import Specification, Verdict, certify, in_float64, margin_bounds, verifiers
 from sgbt.certify.tiers import offered
 from sgbt.certify.word_tables import WordTables
 from sgbt.core.errors import BoundError
@@ -33,8 +33,8 @@ class TierContract:
     def classifier(self, name: str, model: str) -> TextClassifier:
         """A model that the tier is offered for; others are passed over."""
         found = classifier_of(model, data="toy3")
-        question = question_of(found, texts_to_enumerate(found, 1)[0], 0, None)
-        if not offered(name, verifiers(in_float64(found.model), question, WordTables())):
+        spec = question_of(found, texts_to_enumerate(found, 1)[0], 0, None)
+        if not offered(name, verifiers(in_float64(found.model), spec, WordTables())):
             pytest.skip(f"the tier {name} does not exist for {model}")
         return found
 
@@ -58,9 +58,9 @@ class TierContract:
             with torch.no_grad():
                 for weight in model.parameters():
                     weight.fill_(wrong)
-            question = question_of(classifier, texts_to_enumerate(classifier, 1)[0], 1, None)
+            spec = question_of(classifier, texts_to_enumerate(classifier, 1)[0], 1, None)
             with contextlib.suppress(BoundError):
-                assert bool((margin_bounds(name, model, question) == -torch.inf).all())
+                assert bool((margin_bounds(name, model, spec) == -torch.inf).all())
 
     def test_certificates_and_radii_hold_for_every_version(self, name: str, classifier: TextClassifier) -> None:
         """Rows as `certify` writes them: no version of a certified text, or within its radius, has another label."""
@@ -76,10 +76,10 @@ class TierContract:
                 assert set(classifier.predict(within).labels) == {label}
 
 
-def question_of(classifier: TextClassifier, text: str, label: int, budget: int | None) -> Question:
+def question_of(classifier: TextClassifier, text: str, label: int, budget: int | None) -> Specification:
     """Whether a text keeps a label."""
     choices = substitutions_of(classifier, text)
     labels: Tensor = torch.tensor([label])
-    return Question.of(
+    return Specification.of(
         choices, choices.mask, labels, classes=len(classifier.label_names), budget=budget, reference="itself"
     )

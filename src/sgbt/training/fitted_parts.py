@@ -18,7 +18,7 @@ from sgbt.core.files import atomic_write, make_folder
 from sgbt.data import RaggedIds, batches
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models import Bag, BagOfWords, worst_case_logits
-from sgbt.models.margins import Margins
+from sgbt.models.worst_case import Margins
 from sgbt.threats import UNKNOWN, Vocabulary
 from sgbt.training.beginning import copied
 from sgbt.training.config import PRESETS, TrainingConfig

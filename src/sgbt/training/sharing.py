@@ -28,7 +28,7 @@ from torch.nn.utils import parametrize
 
 from sgbt.core.errors import TrainingError
 from sgbt.models import BagOfWords, Network
-from sgbt.models.bag_features import with_word, word_of
+from sgbt.models.bag_of_words.features import with_word, word_of
 from sgbt.threats.codes import community_levels
 from sgbt.training.loop.steps import Corpus
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sgbt.attacks.queries.caches import WindowPool
 from sgbt.attacks.queries.engine import IdQuery, Ids, Neighbourhood, query_engine
 from sgbt.models import BagOfWords
-from sgbt.models.bag_features import LARGEST
+from sgbt.models.bag_of_words.features import LARGEST
 from sgbt.threats.vocabulary import PADDING
 
 Array = NDArray[Any]

@@ -122,7 +122,8 @@ def _by_engine(engines: Sequence[ClassifierEngine], asked: Sequence[IdQuery]) ->
     for shared in {id(engine._engine): engine._engine for engine in engines}.values():
         places = [place for place, engine in enumerate(engines) if engine._engine is shared]
         answers = shared.answers([engines[place]._opened for place in places], [asked[place] for place in places])
-        for place, own in zip(places, answers, strict=True):
-            texts, swaps = (as_probabilities(each, engines[place]._resolution) for each in (own.texts, own.swaps))
-            found[place] = Neighbourhood(texts, swaps)
+        sizes = [len(each) for own in answers for each in (own.texts, own.swaps)]
+        logits = np.concatenate([each for own in answers for each in (own.texts, own.swaps)])
+        rows = np.split(as_probabilities(logits, engines[places[0]]._resolution), np.cumsum(sizes)[:-1])
+        found.update(zip(places, map(Neighbourhood, rows[::2], rows[1::2]), strict=True))
     return [found[place] for place in range(len(engines))]

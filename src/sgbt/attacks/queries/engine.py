@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Protocol
 
@@ -47,9 +47,7 @@ class WordSwaps:
         return changed
 
 
-def _no_swaps() -> WordSwaps:
-    """No change of any text."""
-    return WordSwaps(*(np.zeros(0, np.int64) for _ in range(3)))
+NO_SWAPS = WordSwaps(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +55,7 @@ class Query:
     """What an attack asks: the scores of some texts of its space, and of one-word changes of them."""
 
     states: State
-    swaps: WordSwaps = field(default_factory=_no_swaps)
+    swaps: WordSwaps = NO_SWAPS
 
     def __len__(self) -> int:
         return len(self.states) + len(self.swaps)

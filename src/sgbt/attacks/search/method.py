@@ -59,18 +59,8 @@ class Limited:
         return found
 
 
-def draw(rng: np.random.Generator, weights: NDArray[np.floating]) -> int:
-    """A place drawn in proportion to its weight: one uniform number, looked up in the running sum."""
-    return draw_by_sums(rng, np.cumsum(weights))
-
-
-def draw_by_sums(rng: np.random.Generator, sums: NDArray[np.floating]) -> int:
-    """The same from the running sums of the weights."""
-    return min(int(sums.searchsorted(rng.random() * sums[-1], side="right")), len(sums) - 1)
-
-
 def draw_each(rng: np.random.Generator, weights: NDArray[np.floating]) -> NDArray[np.int64]:
-    """One place for each row of weights, with the random numbers that `draw` would take row by row."""
+    """One place for each row of weights, in proportion to them: a uniform number, looked up in their running sums."""
     sums = np.cumsum(weights, axis=1)
     thresholds = rng.random(len(sums)) * sums[:, -1]
     found: NDArray[np.int64] = (sums <= thresholds[:, None]).sum(axis=1).clip(max=sums.shape[1] - 1)

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.attacks.search.method import draw, draw_by_sums
+from sgbt.attacks.search.method import draw_each
 from sgbt.attacks.search.scorer import Asking, Scorer
 from sgbt.attacks.space import State
 
@@ -39,9 +39,8 @@ class BestWord:
         """One look at all swaps of the original serves all particles."""
         gains, best = yield from _best_swaps(scorer, scorer.space.original[None])
         swarm = np.repeat(scorer.space.original[None], count, axis=0)
-        for particle in swarm:
-            place = draw(rng, gains[0])
-            particle[place] = best[0, place]
+        places = draw_each(rng, np.repeat(gains, count, axis=0))
+        swarm[np.arange(count), places] = best[0, places]
         return swarm
 
     def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> Asking[State]:
@@ -50,10 +49,9 @@ class BestWord:
             return states
         distinct, row_of = np.unique(states, axis=0, return_inverse=True)
         gains, best = yield from _best_swaps(scorer, distinct, asked=len(states))
-        result = states.copy()
-        for particle, row in zip(result, row_of.reshape(-1), strict=True):
-            place = draw(rng, gains[row])
-            particle[place] = best[row, place]
+        result, row_of = states.copy(), row_of.reshape(-1)
+        places = draw_each(rng, gains[row_of])
+        result[np.arange(len(result)), places] = best[row_of, places]
         return result
 
 
@@ -70,7 +68,7 @@ class QuickWord:
         if not len(states):
             return states
         space = scorer.space
-        places = np.array([draw_by_sums(rng, sums) for sums in _running_weights(scorer, states)], dtype=np.int64)
+        places = draw_each(rng, _weights(scorer, states))
         counts = space.substitutes[places]
         owners = np.repeat(np.arange(len(states)), counts)
         choices = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1
@@ -94,18 +92,18 @@ class RandomWord:
         """One word of each text."""
         yield from ()  # asks nothing
         result = states.copy()
-        for state, sums in zip(result, _running_weights(scorer, states), strict=True):
-            place = draw_by_sums(rng, sums)
+        for state, sums in zip(result, np.cumsum(_weights(scorer, states), axis=1), strict=True):
+            place = min(int(sums.searchsorted(rng.random() * sums[-1], side="right")), len(sums) - 1)  # as `draw_each`
             state[place] = 1 + int(rng.integers(scorer.space.substitutes[place]))
         return result
 
 
-def _running_weights(scorer: Scorer, states: State) -> NDArray[np.float64]:
-    """For each text, running sums of the weights of its words that are still original; of all, where none is."""
+def _weights(scorer: Scorer, states: State) -> NDArray[np.float64]:
+    """For each text, the weights of its words that are still original; of all, where none is."""
     weights = np.minimum(scorer.space.substitutes, MOST_WEIGHT).astype(np.float64)
     left = np.where(states == 0, weights, 0)
     left[~left.any(axis=1)] = weights
-    return np.cumsum(left, axis=1)
+    return left
 
 
 def _best_swaps(

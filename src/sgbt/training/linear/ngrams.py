@@ -19,9 +19,9 @@ from torch import Tensor
 
 from sgbt.data import RaggedIds
 from sgbt.models import BagOfNgrams
-from sgbt.models.bag_options import RowSets
-from sgbt.models.gram_margins import Gathered, LabelGrams, by_label, check_room, frequent_grams, gather
-from sgbt.models.margins import Margins
+from sgbt.models.bag_of_ngrams.margins import Gathered, LabelGrams, by_label, check_room, frequent_grams, gather
+from sgbt.models.bag_of_words.options import RowSets
+from sgbt.models.worst_case import Margins
 from sgbt.threats import UNKNOWN, Vocabulary
 from sgbt.training.beginning import adopt_vocabulary, whole_vocabulary
 from sgbt.training.config import TrainingConfig

@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from sgbt.core.errors import TrainingError
 from sgbt.data import RaggedIds
 from sgbt.models import BagOfWords
-from sgbt.models.bag_blocks import Piece, margins, options_of, pieces, positions_of
-from sgbt.models.bag_options import READS, PositionKinds, RowSets, frequent_keys
-from sgbt.models.margins import Margins
+from sgbt.models.bag_of_words.blocks import Piece, margins, options_of, pieces, positions_of
+from sgbt.models.bag_of_words.options import READS, PositionKinds, RowSets, frequent_keys
+from sgbt.models.worst_case import Margins
 from sgbt.threats import PADDING, UNKNOWN, Vocabulary
 from sgbt.training.beginning import adopt_vocabulary, whole_vocabulary
 from sgbt.training.config import TrainingConfig
@@ -38,7 +38,7 @@ from sgbt.training.sharing import TiedWeights, tied_levels
 
 TEXTS_AT_ONCE = 2500
 MOST_LISTED = 50_000_000
-"""Ways to put a word between codes, over all texts: where there are more, they are not listed (`bag_tables`)."""
+"""Ways to put a word between codes, over all texts: where there are more, they are in `bag_of_words.tables`."""
 MOST_LISTED_AT_ONCE = 5_000_000
 """The same, in so many texts as dev has in a block."""
 MOST_FEATURES = 600_000_000

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from sgbt.models import Network, worst_case_logits
-from sgbt.models.margins import Margins
+from sgbt.models.worst_case import Margins
 from sgbt.training.loop.parallel import Processes
 from sgbt.training.loop.steps import Examples, Step, steps_of
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sgbt.data import RaggedIds, batches
 from sgbt.models import Network
-from sgbt.models.margins import Margins
+from sgbt.models.worst_case import Margins
 from sgbt.threats import UNKNOWN, SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
 from sgbt.threats.codes import community_codes
 

@@ -1,0 +1,235 @@
+"""scikit-learn pipelines over encoded text: the encoder as a step, and certificates of what follows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial, singledispatch
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from sgbt.certify.black_box import AdditiveModel, EncodedCertificate, Encoder, certify_encoded
+from sgbt.certify.black_box.additive import Feature
+from sgbt.certify.black_box.encoder import DISTINCTION, RELEVANCE, table_of
+from sgbt.data.token_pattern import across_spaces
+from sgbt.threats import SubstitutionTable
+
+
+class SynonymEncoder(TransformerMixin, BaseEstimator):
+    """Text in, text out: every word becomes the most frequent word of its synonym cluster.
+
+    `threat` is a substitution table, its name as on the command line ("counter_fitted", "wordnet+sememes") or a JSON
+    file. Models that follow in a pipeline read encoded text alone, so `certified_texts` and `certified` can prove what
+    substitution cannot change. The fitted `encoder_` is a value that is written to JSON and read again.
+    """
+
+    def __init__(
+        self,
+        threat: str | Path | SubstitutionTable = "counter_fitted",
+        *,
+        distinction: float = DISTINCTION,
+        relevance: float = RELEVANCE,
+    ):
+        self.threat = threat
+        self.distinction = distinction
+        self.relevance = relevance
+
+    def fit(self, X: Sequence[str], y: Sequence[Any] | None = None) -> SynonymEncoder:
+        """Choose clusters for texts like these; where labels are given, by what words say about them."""
+        self.encoder_ = Encoder.fit(
+            _texts(X), table_of(self.threat), _labels(y), distinction=self.distinction, relevance=self.relevance
+        )
+        return self
+
+    def transform(self, X: Sequence[str]) -> list[str]:
+        """The encoded texts."""
+        check_is_fitted(self, "encoder_")
+        return [self.encoder_.encode(text) for text in _texts(X)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class CertifiedClassifier(ClassifierMixin, BaseEstimator):
+    """Any scikit-learn classifier of texts, trained on encoded text and certified on it.
+
+    With `copies`, every text is trained on so many times more, with random choices at its ambiguous words: the model
+    then relies less on what an adversary can choose, and more texts are certified.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        threat: str | Path | SubstitutionTable = "counter_fitted",
+        *,
+        distinction: float = DISTINCTION,
+        relevance: float = RELEVANCE,
+        copies: int = 0,
+        seed: int = 0,
+    ):
+        self.estimator = estimator
+        self.threat = threat
+        self.distinction = distinction
+        self.relevance = relevance
+        self.copies = copies
+        self.seed = seed
+
+    def fit(self, X: Sequence[str], y: Sequence[Any]) -> CertifiedClassifier:
+        """Choose clusters, then train a copy of the estimator on encoded text."""
+        texts = _texts(X)
+        self.encoder_ = Encoder.fit(
+            texts, table_of(self.threat), _labels(y), distinction=self.distinction, relevance=self.relevance
+        )
+        encoded = self.encoder_.augmented(texts, copies=self.copies, seed=self.seed)
+        self.estimator_ = clone(self.estimator).fit(encoded, np.repeat(np.asarray(y), self.copies + 1))
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X: Sequence[str]) -> np.ndarray:
+        """The label of every text."""
+        check_is_fitted(self, "estimator_")
+        return np.asarray(self.estimator_.predict([self.encoder_.encode(text) for text in _texts(X)]))
+
+    def predict_proba(self, X: Sequence[str]) -> np.ndarray:
+        """The probability of every class, where the estimator has it."""
+        check_is_fitted(self, "estimator_")
+        return np.asarray(self.estimator_.predict_proba([self.encoder_.encode(text) for text in _texts(X)]))
+
+    def certificates(
+        self, X: Sequence[str], y: Sequence[Any] | None = None, **options: Any
+    ) -> list[EncodedCertificate]:
+        """The certificate of every text, for its label `y` or else for what `predict` says.
+
+        `options` are those of `sgbt.certify.black_box.certify_encoded`. A linear model over n-grams is bounded without
+        questions where it can be (`additive_of`).
+        """
+        check_is_fitted(self, "estimator_")
+        labels = None if y is None else np.searchsorted(self.classes_, np.asarray(y)).tolist()
+        given = {"additive": additive_of(self.estimator_)} | options
+        return certify_encoded(scores_of(self.estimator_), _texts(X), self.encoder_, labels=labels, **given)
+
+    def certify(self, X: Sequence[str]) -> np.ndarray:
+        """For every text, whether it is proven that no substitution of any of its words changes `predict`."""
+        return np.array([row.certified for row in self.certificates(X)], dtype=bool)
+
+
+def certified(
+    pipeline: Any, threat: str | Path | SubstitutionTable = "counter_fitted", **options: Any
+) -> CertifiedClassifier:
+    """A pipeline of vectorizer and classifier, to be trained on encoded text and certified."""
+    return CertifiedClassifier(pipeline, threat, **options)
+
+
+def scores_of(estimator: Any) -> Any:
+    """The callable from texts to scores of a fitted classifier: probabilities, or else its decision function."""
+    if hasattr(estimator, "predict_proba"):
+        return estimator.predict_proba
+    return partial(_decisions, estimator)
+
+
+def _decisions(estimator: Any, texts: Sequence[str]) -> np.ndarray:
+    values = np.asarray(estimator.decision_function(texts))
+    return values if values.ndim == 2 else np.stack([-values, values], axis=1)
+
+
+def additive_of(estimator: Any) -> AdditiveModel | None:
+    """A fitted pipeline of vectorizer, perhaps TfidfTransformer, and linear classifier, as an additive model.
+
+    None where something of it is not additive, or not known to be: then texts are enumerated.
+    """
+    if not isinstance(estimator, Pipeline):
+        return None
+    steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+    weights = _weights(steps[-1])
+    if weights is None or len(steps) not in (2, 3) or not isinstance(steps[0], CountVectorizer | HashingVectorizer):
+        return None
+    first, norm = steps[0], getattr(steps[0], "norm", None)
+    idf = first.idf_ if isinstance(first, TfidfVectorizer) and first.use_idf else None
+    if len(steps) == 3:
+        second = steps[1]
+        if not isinstance(second, TfidfTransformer) or second.sublinear_tf or norm is not None or idf is not None:
+            return None
+        norm, idf = second.norm, second.idf_ if second.use_idf else None
+    signed = isinstance(first, HashingVectorizer) and first.alternate_sign
+    if not _reads_words(first) or first.binary or getattr(first, "sublinear_tf", False) or (norm == "l1" and signed):
+        return None
+    prepare, cut, ignored = first.build_preprocessor(), first.build_tokenizer(), first.get_stop_words() or ()
+
+    def tokens(text: str) -> list[str]:
+        found = cut(prepare(text))
+        return [token for token in found if token not in ignored] if ignored else found
+
+    return AdditiveModel(tokens, _Features(first, idf), first.ngram_range, *weights, norm)
+
+
+class _Features:
+    """The number and factor of n-grams, remembered."""
+
+    def __init__(self, vectorizer: Any, idf: np.ndarray | None) -> None:
+        self._vectorizer, self._idf = vectorizer, idf
+        self._hashed: dict[str, Feature | None] = {}
+
+    def __call__(self, gram: str) -> Feature | None:
+        if isinstance(self._vectorizer, CountVectorizer):
+            number = self._vectorizer.vocabulary_.get(gram)
+            return None if number is None else (number, 1.0 if self._idf is None else float(self._idf[number]))
+        if gram not in self._hashed:
+            row = self._vectorizer._get_hasher().transform([[gram]]).tocoo()
+            number, sign = int(row.col[0]), float(row.data[0])
+            self._hashed[gram] = (number, sign if self._idf is None else sign * float(self._idf[number]))
+        return self._hashed[gram]
+
+
+def _reads_words(vectorizer: Any) -> bool:
+    """Whether its tokens are found one by one: by a pattern under which a space separates them, after lower-casing."""
+    plain = vectorizer.analyzer == "word" and vectorizer.preprocessor is None and vectorizer.tokenizer is None
+    pattern = vectorizer.token_pattern
+    if not plain or vectorizer.strip_accents is not None or not isinstance(pattern, str):
+        return False
+    verbose_alike = not re.search(r"[\s#]", pattern)  # the analysis reads patterns as verbose ones
+    return verbose_alike and re.compile(pattern).groups == 0 and not across_spaces(pattern)
+
+
+@singledispatch
+def _weights(classifier: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Weights [classes, features] and intercepts of a classifier that takes the largest score; None for others."""
+    return None
+
+
+@_weights.register
+def _linear(classifier: LinearClassifierMixin) -> tuple[np.ndarray, np.ndarray]:
+    weights = np.atleast_2d(np.asarray(classifier.coef_, dtype=np.float64))
+    intercepts = np.broadcast_to(np.asarray(classifier.intercept_, dtype=np.float64).ravel(), (len(weights),))
+    if len(weights) == 1:
+        return np.vstack([np.zeros_like(weights), weights]), np.array([0.0, intercepts[0]])
+    return weights, intercepts
+
+
+@_weights.register
+def _naive_bayes(classifier: MultinomialNB) -> tuple[np.ndarray, np.ndarray]:
+    return np.asarray(classifier.feature_log_prob_), np.asarray(classifier.class_log_prior_)
+
+
+def _labels(y: Sequence[Any] | None) -> list[Any] | None:
+    return None if y is None else np.asarray(y).tolist()
+
+
+def _texts(X: Sequence[str]) -> list[str]:
+    if isinstance(X, str):
+        raise ValueError("X must be a list of texts, got a single text; put it into a list: [text]")
+    texts = list(X)
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"X must be a list of texts, got {type(text).__name__} in it")
+    return [str(text) for text in texts]

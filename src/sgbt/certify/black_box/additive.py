@@ -1,0 +1,219 @@
+"""Additive models, linear over counts of n-grams: their worst case over all cluster choices without enumeration.
+
+    scores(text) = W x / |x| + b,    x_v = sum over the n-grams of the text that are feature v of their factor
+
+with |x| the norm of x, or 1. What n-grams add to a margin adds up along the text, and an n-gram reaches back n - 1
+tokens: a dynamic programme whose state is the last n - 1 tokens finds the least sum exactly, with a limit on replaced
+words too. Without row normalisation, and with L1 over positive factors (the norm is itself such a sum), the margin is
+exact. With L2 the sign of W x / |x| + b is that of W x + b |x|, and |x| is bounded from the least and the largest value
+that each feature can take: sound, and exact where the intercept is 0.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from sgbt.certify.black_box.encoder import EncodedText
+from sgbt.certify.black_box.rendering import is_plain, space_between
+
+Tokens = tuple[str, ...]
+Feature = tuple[int, float]
+Swaps = tuple[tuple[int, str], ...]
+MOST_TRANSITIONS = 20_000
+"""Pairs of a state and an alternative at one place; a text with more is not bounded here."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorstCase:
+    """A lower bound of a margin over all choices, and choices for which the sum of what n-grams add is least."""
+
+    margin: float
+    swaps: Mapping[int, str]
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveModel:
+    """A linear model over n-grams.
+
+    `tokens` reads a text, and a space always separates tokens: those of `a + " " + b` are those of a, then those of b.
+    `feature` gives the number and the factor of an n-gram (tokens with a space between), or None. `weights` is
+    [classes, features], `intercepts` [classes].
+    """
+
+    tokens: Callable[[str], Sequence[str]]
+    feature: Callable[[str], Feature | None]
+    sizes: tuple[int, int]
+    weights: np.ndarray
+    intercepts: np.ndarray
+    norm: Literal["l1", "l2"] | None = None
+    _differences: dict[tuple[int, int], np.ndarray] = field(default_factory=dict, repr=False)
+
+    def worst(self, encoded: EncodedText, label: int, *, max_substitutions: int | None = None) -> WorstCase:
+        """The label's score minus the largest other one at its least over all choices, or a lower bound of it.
+
+        What rounding may do is taken off. Minus infinity, and no swaps, where the text cannot be bounded here.
+        """
+        slots = _slots(encoded, self.tokens)
+        steps = None if slots is None else _steps(slots, self.sizes, self.feature)
+        if steps is None:
+            return WorstCase(-math.inf, {})
+        norms = _norms(steps, self.norm)
+        rivals = [rival for rival in range(len(self.weights)) if rival != label]
+        found = [self._against(steps, norms, label, rival, max_substitutions) for rival in rivals]
+        return min(found, key=lambda each: each.margin)
+
+    def _against(
+        self, steps: list[_Step], norms: tuple[float, float], label: int, rival: int, budget: int | None
+    ) -> WorstCase:
+        weights = self._differences.get((label, rival))
+        if weights is None:
+            weights = self._differences[label, rival] = self.weights[label] - self.weights[rival]
+        intercept = float(self.intercepts[label] - self.intercepts[rival])
+        shift = intercept if self.norm == "l1" else 0.0
+        least, size, swaps = _least_sum(steps, weights, shift, budget)
+        low, high = norms
+        if self.norm == "l1":
+            total = least
+        elif self.norm == "l2":
+            total = least + intercept * (low if intercept > 0 else high)
+        else:
+            total, low, high = least + intercept, 1.0, 1.0
+        size += abs(intercept) * max(high, 1.0)
+        total -= 1e-12 * (len(steps) + 10) * size  # far above gamma_n times the sum of magnitudes, in float64
+        if low == 0:  # no feature may be left: then the score is the intercept alone
+            total = min(total, intercept)
+        if high:
+            total = total / high if total > 0 else total / low if low else total
+        return WorstCase(total, swaps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Transition:
+    before: Tokens
+    after: Tokens
+    swaps: Swaps
+    features: tuple[Feature, ...]
+
+
+_Step = list[_Transition]
+_Slot = list[tuple[Tokens, Swaps]]
+
+
+def _slots(encoded: EncodedText, tokens: Callable[[str], Sequence[str]]) -> list[_Slot] | None:
+    """Between spaces, what tokens can stand there, each with the swaps for it;
+    None where spaces depend on the choice."""
+    for place, others in encoded.others.items():
+        if not all(map(is_plain, (encoded.pieces[place], *others))):
+            return None
+    slots = []
+    for places in _between_spaces(encoded):
+        free = [place for place in places if place in encoded.others]
+        alternatives = []
+        for chosen in itertools.product(*(("", *encoded.others[place]) for place in free)):
+            swaps = {place: word for place, word in zip(free, chosen, strict=True) if word}
+            text = encoded.part(places, swaps)
+            alternatives.append((tuple(tokens(text)), tuple(swaps.items())))
+        slots.append(alternatives)
+    return slots
+
+
+def _between_spaces(encoded: EncodedText) -> Iterator[range]:
+    start = 0
+    for place in range(1, len(encoded.pieces)):
+        if space_between(encoded.pieces[place - 1], encoded.pieces[place], encoded.tokenizer):
+            yield range(start, place)
+            start = place
+    if encoded.pieces:
+        yield range(start, len(encoded.pieces))
+
+
+def _steps(slots: list[_Slot], sizes: tuple[int, int], feature: Callable[[str], Feature | None]) -> list[_Step] | None:
+    """For every slot the transitions between states, with the features that each adds."""
+    smallest, largest = sizes
+    reach = largest - 1
+    tails: dict[Tokens, None] = {(): None}
+    steps = []
+    for alternatives in slots:
+        if len(tails) * len(alternatives) > MOST_TRANSITIONS:
+            return None
+        step = []
+        for tail in tails:
+            for tokens, swaps in alternatives:
+                joined = tail + tokens
+                added = []
+                for end in range(len(tail) + 1, len(joined) + 1):
+                    for size in range(smallest, min(largest, end) + 1):
+                        found = feature(" ".join(joined[end - size : end]))
+                        if found is not None:
+                            added.append(found)
+                step.append(_Transition(tail, joined[-reach:] if reach else (), swaps, tuple(added)))
+        tails = dict.fromkeys(each.after for each in step)
+        steps.append(step)
+    return steps
+
+
+def _least_sum(
+    steps: list[_Step], weights: np.ndarray, shift: float, budget: int | None
+) -> tuple[float, float, dict[int, str]]:
+    """The least sum of (weight + shift) times factor over all paths, a bound of magnitudes,
+    and the swaps of such a path."""
+    width = 1 if budget is None else budget + 1
+    best: Mapping[Tokens, list[float]] = {(): [0.0] + [math.inf] * (width - 1)}
+    came: list[dict[tuple[Tokens, int], tuple[_Transition, int]]] = []
+    magnitude = 0.0
+    for step in steps:
+        after: dict[Tokens, list[float]] = {}
+        origin: dict[tuple[Tokens, int], tuple[_Transition, int]] = {}
+        largest = 0.0
+        for each in step:
+            values = [(float(weights[number]) + shift) * factor for number, factor in each.features]
+            added = sum(values)
+            largest = max(largest, sum(map(abs, values)))
+            cost = 0 if budget is None else len(each.swaps)
+            row = after.setdefault(each.after, [math.inf] * width)
+            for used, value in enumerate(best[each.before]):
+                if used + cost < width and value + added < row[used + cost]:
+                    row[used + cost] = value + added
+                    origin[each.after, used + cost] = each, used
+        came.append(origin)
+        best = after
+        magnitude += largest
+    least, tail, used = min((value, tail, used) for tail, row in best.items() for used, value in enumerate(row))
+    swaps: dict[int, str] = {}
+    for origin in reversed(came):
+        each, used = origin[tail, used]
+        swaps |= dict(each.swaps)
+        tail = each.before
+    return least, magnitude, swaps
+
+
+def _norms(steps: list[_Step], norm: str | None) -> tuple[float, float]:
+    """Bounds of |x| over all paths: every feature lies between the sums of its least and largest value of each step."""
+    if norm is None:
+        return 1.0, 1.0
+    lows: dict[int, float] = {}
+    highs: dict[int, float] = {}
+    for step in steps:
+        seen = [_summed(each.features) for each in step]
+        for number in set().union(*seen):
+            values = [each.get(number, 0.0) for each in seen]
+            lows[number] = lows.get(number, 0.0) + min(values)
+            highs[number] = highs.get(number, 0.0) + max(values)
+    least = np.array([max(lows[number], -highs[number], 0.0) for number in lows])
+    most = np.array([max(-lows[number], highs[number]) for number in lows])
+    if norm == "l1":
+        return float(least.sum()) * (1 - 1e-12), float(most.sum()) * (1 + 1e-12)
+    return float(np.sqrt((least**2).sum())) * (1 - 1e-12), float(np.sqrt((most**2).sum())) * (1 + 1e-12)
+
+
+def _summed(features: tuple[Feature, ...]) -> dict[int, float]:
+    total: dict[int, float] = {}
+    for number, factor in features:
+        total[number] = total.get(number, 0.0) + factor
+    return total

@@ -1,0 +1,218 @@
+"""certify_encoded: for every text, a proof that no allowed substitution changes what a callable says, or none."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgbt.attacks.queries.engine import Classify
+from sgbt.attacks.victim import CallableVictim
+from sgbt.certify.black_box.additive import AdditiveModel
+from sgbt.certify.black_box.certificate import ADDITIVE, CLEAN, ENCODED, ENUMERATION, Answer, EncodedCertificate
+from sgbt.certify.black_box.encoder import EncodedText, Encoder
+from sgbt.certify.black_box.enumeration import Search, enumerate_all, margin_of
+from sgbt.core.errors import CertificateError
+from sgbt.core.rows import RowFile
+
+MAX_QUERIES = 4096
+BATCH = 1024
+AT_ONCE = 64
+"""Texts whose variants share batches."""
+LARGEST = 2**53
+Listener = Callable[[int, int], None]
+
+
+def certify_encoded(
+    classify: Classify,
+    texts: Sequence[str],
+    encoder: Encoder,
+    *,
+    labels: Sequence[int] | None = None,
+    max_substitutions: int | None = None,
+    max_queries: int = MAX_QUERIES,
+    slack: float = 1e-6,
+    batch: int = BATCH,
+    additive: AdditiveModel | None = None,
+    fingerprint: str | None = None,
+    out: str | Path | None = None,
+    listener: Listener | None = None,
+) -> list[EncodedCertificate]:
+    """Certify `classify(encoder.encode(text))` against every combination of substitutions that the encoder's table
+    allows.
+
+    `classify` is any callable from encoded texts to scores [texts, classes], deterministic but for the last digits that
+    `slack` allows for. Labels are numbers of classes; without `labels` its own answers are defended. With
+    `max_substitutions` at most so many words are replaced. At most `max_queries` texts are asked about for one: a text
+    with more combinations is abstained from. `additive` says that the callable is that linear model; texts are then
+    bounded without questions first (`sgbt.certify.black_box.additive`). With `out`, one JSON line per text is appended,
+    the same call goes on where an interrupted one stood, and the callable needs a `fingerprint` that tells it from
+    others.
+    """
+    check_limits(max_queries=max_queries, batch=batch, slack=slack, max_substitutions=max_substitutions)
+    victim = CallableVictim(classify, encoder.tokenizer, fingerprint=fingerprint)
+    run = _Run(victim.probabilities, encoder, max_substitutions, max_queries, slack, batch, additive)
+    if labels is not None and len(labels) != len(texts):
+        raise CertificateError(expected=f"{len(texts)} labels", got=str(len(labels)), where="the labels")
+    shared: dict[str, Any] = {
+        "max_substitutions": max_substitutions,
+        "max_queries": max_queries,
+        "slack": slack,
+        "encoder_hash": encoder.hash,
+        "table_hash": encoder.table.hash,
+        "model_hash": victim.fingerprint if out is not None or fingerprint is not None else "",
+    }
+    done: list[EncodedCertificate] = []
+    hashes = [text_hash(text) for text in texts]
+    with RowFile(out, ENCODED, sync_seconds=1.0) as file:
+        file.require(shared)
+        file.require_texts(
+            lambda row: (
+                row.index < len(texts)
+                and row.text_hash == hashes[row.index]
+                and (labels is None or row.label == labels[row.index])
+            )
+        )
+        kept = {row.index: row for row in file.rows.values()}
+        pending = [number for number in range(len(texts)) if number not in kept]
+        for start in range(0, len(pending), AT_ONCE):
+            part = pending[start : start + AT_ONCE]
+            given = None if labels is None else [int(labels[number]) for number in part]
+            fresh = [
+                EncodedCertificate(index=number, text_hash=hashes[number], **shared, **answer)
+                for number, answer in zip(part, run.decide([texts[number] for number in part], given), strict=True)
+            ]
+            file.append(*fresh)
+            done += fresh
+            if listener:
+                listener(len(kept) + len(done), len(texts))
+    return sorted([*kept.values(), *done], key=lambda row: row.index)
+
+
+@dataclass(frozen=True)
+class _Run:
+    ask: Callable[[Sequence[str]], np.ndarray]
+    encoder: Encoder
+    budget: int | None
+    max_queries: int
+    slack: float
+    batch: int
+    additive: AdditiveModel | None
+
+    def decide(self, texts: Sequence[str], labels: Sequence[int] | None) -> list[dict[str, Any]]:
+        """What certificates of some texts say, without what all certificates share."""
+        begun = time.perf_counter()
+        read = [self.encoder.read(text) for text in texts]
+        scores = self.ask([each.written() for each in read])
+        predicted = [int(number) for number in scores.argmax(axis=1)] if len(texts) else []
+        labels = predicted if labels is None else labels
+        if len(texts) and not 0 <= min(labels) <= max(labels) < scores.shape[1]:
+            raise CertificateError(
+                expected=f"labels from 0 to {scores.shape[1] - 1}, the columns of the callable's answer",
+                got=f"from {min(labels)} to {max(labels)}",
+                where="the labels",
+            )
+        each_ms = 1000 * (time.perf_counter() - begun) / max(len(texts), 1)
+        answers = [
+            self._begun(encoded, label, guess, margin_of(row, label), each_ms)
+            for encoded, label, guess, row in zip(read, labels, predicted, scores, strict=True)
+        ]
+        if self.additive is not None:
+            for text, encoded, answer in zip(texts, read, answers, strict=True):
+                if answer["verdict"] is Answer.ABSTAINED:
+                    answer |= self._bounded(self.additive, text, encoded, answer)
+        open_ = {
+            place: Search(read[place], labels[place], self.budget, answer["margin"], answer["queries"])
+            for place, answer in enumerate(answers)
+            if answer["verdict"] is Answer.ABSTAINED and answer["combinations"] <= self.max_queries
+        }
+        enumerate_all(list(open_.values()), self.ask, slack=self.slack, batch=self.batch)
+        for place, search in open_.items():
+            answers[place] |= self._ended(search, texts[place], answers[place])
+        return answers
+
+    def _begun(self, encoded: EncodedText, label: int, guess: int, margin: float, spent: float) -> dict[str, Any]:
+        """The answer before any question but the first; abstained where enumeration may still decide."""
+        right, free = guess == label, encoded.replaceable > 0 and self.budget != 0
+        answer: dict[str, Any] = {
+            "verdict": Answer.ABSTAINED if free else Answer.VACUOUS,
+            "label": label,
+            "predicted": guess,
+            "margin": margin,
+            "method": CLEAN,
+            "words": len(encoded.pieces),
+            "replaceable": encoded.replaceable,
+            "ambiguous": len(encoded.others),
+            "combinations": min(encoded.combinations(self.budget), LARGEST),
+            "queries": 1,
+            "milliseconds": spent,
+        }
+        if not right:
+            return answer | {"verdict": Answer.MISCLASSIFIED}
+        return answer
+
+    def _bounded(
+        self, additive: AdditiveModel, text: str, encoded: EncodedText, before: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What the linear model's worst case says: certified, or broken by the text for which the sum is least."""
+        begun = time.perf_counter()
+        worst = additive.worst(encoded, before["label"], max_substitutions=self.budget)
+        answer: dict[str, Any] = {"margin": worst.margin, "method": ADDITIVE}
+        if worst.margin > self.slack:
+            answer |= {"verdict": Answer.CERTIFIED, "radius": self._all_words(before)}
+        else:
+            found = self._broken(text, worst.swaps, before["label"])
+            answer = answer | found if found else {}
+            answer["queries"] = before["queries"] + 1
+        return answer | {"milliseconds": before["milliseconds"] + 1000 * (time.perf_counter() - begun)}
+
+    def _all_words(self, answer: dict[str, Any]) -> int:
+        replaceable = int(answer["replaceable"])
+        return replaceable if self.budget is None else min(self.budget, replaceable)
+
+    def _ended(self, search: Search, text: str, before: dict[str, Any]) -> dict[str, Any]:
+        proven = search.broken is None and search.margin > self.slack
+        answer: dict[str, Any] = {
+            "margin": search.margin,
+            "method": ENUMERATION,
+            "queries": search.queries,
+            "milliseconds": before["milliseconds"] + 1000 * search.seconds,
+            "radius": self._all_words(before) if proven else None if search.broken is None else search.radius,
+        }
+        if proven:
+            return answer | {"verdict": Answer.CERTIFIED}
+        return answer | (self._broken(text, search.broken, search.label) if search.broken is not None else {})
+
+    def _broken(self, text: str, swaps: Mapping[int, str], label: int) -> dict[str, Any]:
+        """The verdict that a text of the threat has another label; nothing where that is not so, as at a tie."""
+        witness = self._witness(text, swaps)
+        scores = self.ask([self.encoder.encode(witness)])[0]
+        return {} if int(scores.argmax()) == label else {"verdict": Answer.BROKEN, "witness": witness}
+
+    def _witness(self, text: str, swaps: Mapping[int, str]) -> str:
+        """A text of the threat that is encoded with these choices."""
+        tokens = self.encoder.tokenizer.tokenize(text)
+        return tokens.replace(
+            {place: self.encoder.substitute(tokens.words[place], code) for place, code in swaps.items()}
+        )
+
+
+def check_limits(**limits: float | None) -> None:
+    """Refuse limits that no run can have."""
+    least = {"max_queries": 1, "batch": 1, "slack": 0, "max_substitutions": 0}
+    for name, value in limits.items():
+        if value is not None and not least[name] <= value < math.inf:
+            raise CertificateError(
+                expected=f"{name} of at least {least[name]}", got=str(value), where="certify_encoded"
+            )
+
+
+def text_hash(text: str) -> str:
+    """The SHA-256 of a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,146 @@
+"""Statistical certificates: true with a stated probability, never called proven, never in one table with proofs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sgbt.core import rows
+from sgbt.core.errors import CertificateError
+from sgbt.core.fields import refuse_odd_fields
+from sgbt.core.shares import Share
+
+
+class Finding(StrEnum):
+    """The three answers there are."""
+
+    STATISTICAL = "statistical"
+    """The smoothed classifier says the label, and goes on saying it up to `radius` words:
+    with the stated confidence."""
+    ABSTAINED = "abstained"
+    """The smoothed classifier seems to say the label; not surely enough."""
+    MISCLASSIFIED = "misclassified"
+    """Most of the first samples say another label."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatisticalCertificate:
+    """One text's answer by sampling.
+
+    The base classifier said the label on `agreeing` of `samples` random versions of the text, so the smoothed one does
+    with probability at least `lower`, but for a chance of `alpha` / `questions` that the samples mislead (Clopper and
+    Pearson). Replacing r words takes away at most 1 - `overlaps`[r]; `radius` is the largest r up to
+    `max_substitutions` with more than one half left (None: any number of words; -1: not even the text itself).
+    """
+
+    kind: ClassVar[str] = "statistical"
+
+    index: int
+    verdict: Finding
+    label: int
+    predicted: int
+    lower: float
+    agreeing: int
+    samples: int
+    first_samples: int
+    alpha: float
+    questions: int
+    seed: int
+    noise: str
+    replaceable: int
+    radius: int | None
+    max_substitutions: int | None
+    model_hash: str
+    text_hash: str
+    milliseconds: float = field(default=0.0, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "verdict", Finding(self.verdict))
+        asked = self.radius is None or (self.max_substitutions is not None and self.radius >= self.max_substitutions)
+        faults = (
+            not 0 < self.alpha < 1 or self.questions < 1,
+            not 0 <= self.agreeing <= self.samples or not 0 <= self.lower <= 1,
+            (self.verdict is Finding.MISCLASSIFIED) != (self.label != self.predicted),
+            self.verdict is Finding.STATISTICAL and not (asked and self.lower > 0.5),
+            self.verdict is Finding.ABSTAINED and asked,
+        )
+        if any(faults):
+            raise CertificateError(
+                expected="a statistical certificate that does not contradict itself",
+                got=f"{self.verdict}, {self.agreeing} of {self.samples}, bound {self.lower}, radius {self.radius}",
+                where=f"text {self.index}",
+            )
+
+    @property
+    def queries(self) -> int:
+        """How many texts the base classifier was asked about."""
+        return self.samples + self.first_samples
+
+    def to_row(self) -> dict[str, Any]:
+        """The certificate as JSON values."""
+        row = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {"kind": self.kind, **row, "verdict": str(self.verdict)}
+
+
+@dataclass(frozen=True)
+class StatisticalSummary:
+    """The figures of many statistical certificates, of all texts: `statistical` is no certified accuracy."""
+
+    clean: Share
+    statistical: Share
+    abstained: Share
+    alpha: float
+    questions: int
+    queries: int
+    milliseconds: float
+
+    @staticmethod
+    def of(certificates: Sequence[StatisticalCertificate]) -> StatisticalSummary:
+        """Count the verdicts; proofs, and rows of several questions, are refused."""
+        for row in certificates:
+            if not isinstance(row, StatisticalCertificate):
+                raise CertificateError(expected="statistical certificates alone", got=f"a {type(row).__name__}")
+            for name in ("model_hash", "noise", "alpha", "questions", "max_substitutions", "samples"):
+                if getattr(row, name) != getattr(certificates[0], name):
+                    raise CertificateError(
+                        expected=f"one {name} for all rows", got="several", where=f"text {row.index}"
+                    )
+        total = len(certificates)
+        counts = {answer: sum(row.verdict is answer for row in certificates) for answer in Finding}
+        return StatisticalSummary(
+            clean=Share(total - counts[Finding.MISCLASSIFIED], total),
+            statistical=Share(counts[Finding.STATISTICAL], total),
+            abstained=Share(counts[Finding.ABSTAINED], total),
+            alpha=certificates[0].alpha if total else 0.0,
+            questions=certificates[0].questions if total else 1,
+            queries=sum(row.queries for row in certificates),
+            milliseconds=sum(row.milliseconds for row in certificates),
+        )
+
+
+def read_statistical(path: str | Path) -> list[StatisticalCertificate]:
+    """The statistical certificates of a file, by index; a file of proofs is refused."""
+    return sorted(rows.read_rows(path, STATISTICAL), key=lambda row: row.index)
+
+
+def _read(fields: Mapping[str, Any]) -> StatisticalCertificate:
+    fields = dict(fields)
+    if (kind := fields.pop("kind", None)) != StatisticalCertificate.kind:
+        raise CertificateError(expected="a row of kind statistical", got=repr(kind))
+    refuse_odd_fields(StatisticalCertificate, fields, kind=CertificateError, where="")
+    return StatisticalCertificate(**fields)
+
+
+STATISTICAL = rows.RowKind(
+    name="statistical certificate",
+    error=CertificateError,
+    write=lambda row: json.dumps(row.to_row(), ensure_ascii=False, allow_nan=False),
+    read=_read,
+    key=lambda row: row.index,
+    title=lambda row: f"text {row.index}",
+    begin=b'{"kind": "statistical"',
+)

@@ -1,0 +1,167 @@
+"""Specification: that the label of these texts stays, whatever allowed words are put in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from sgbt.core.errors import CertificateError
+from sgbt.threats import Substitutions
+from sgbt.threats.vocabulary import PADDING, UNKNOWN
+
+
+@dataclass(frozen=True, eq=False)
+class AllowedSwaps:
+    """Every single replacement that a batch allows, as a flat list: text, place and slot of each, [swaps] each.
+
+    Most words have no substitutes and few have many, so the list is far shorter than [texts, words, choices]. Swaps of
+    one word stand together: `spots` [replaceable words, 2] gives text and place of each word that has any, and
+    `taken` [replaceable words, slots] tells which slots from 1 on they are, in the order of the list.
+    """
+
+    text: Tensor
+    place: Tensor
+    slot: Tensor
+    spots: Tensor
+    taken: Tensor
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+
+@dataclass(frozen=True, eq=False)
+class Specification:
+    """A batch of texts with labels and what may stand at each position.
+
+    `ids` and `allowed` are [texts, words, choices] with the word itself in slot 0; `mask` [texts, words] is True at
+    real words. Padding holds padding only, whatever it was given as. `budget` limits how many words of a text are
+    replaced at once; None is any number. A `scale` below one moves every substitute's vector towards the word's own: no
+    adversary does that, but it shows how a tier fares as perturbations grow.
+
+    Where every position's words are those of a row of one `SubstitutionIndex`, `rows` [texts, words] tells which: what
+    depends on a word alone is then found once for many specifications.
+
+    `reference` is one about the same texts to whose boxes tiers fit their slopes; "itself" is this one without
+    its budget. All slopes are sound. A reference that stays the same is what makes bounds monotone: one substitute
+    more then moves offsets only, and never raises a bound. Without one, slopes are those at the text itself.
+    """
+
+    ids: Tensor
+    allowed: Tensor
+    mask: Tensor
+    labels: Tensor
+    classes: int
+    budget: int | None = None
+    scale: float = 1.0
+    rows: Tensor | None = None
+    reference: Specification | Literal["itself"] | None = None
+
+    @staticmethod
+    def of(
+        substitutions: Substitutions,
+        mask: Tensor,
+        labels: Tensor,
+        *,
+        classes: int,
+        budget: int | None = None,
+        scale: float = 1.0,
+        rows: Tensor | None = None,
+        reference: Specification | Literal["itself"] | None = None,
+    ) -> Specification:
+        """The specification of a batch; what is not a real word becomes padding without substitutes."""
+        ids, allowed = substitutions.ids, substitutions.allowed
+        if mask.shape != ids.shape[:2] or labels.shape != ids.shape[:1]:
+            raise CertificateError(
+                expected="a mask [texts, words] and a label for each text",
+                got=f"shapes {tuple(mask.shape)} and {tuple(labels.shape)} beside ids {tuple(ids.shape)}",
+                where="Specification",
+            )
+        if budget is not None and budget < 0:
+            raise CertificateError(expected="a number of substitutions of at least 0", got=str(budget))
+        if not 0 <= scale <= 1:
+            raise CertificateError(expected="a scale from 0 to 1", got=str(scale))
+        first = torch.arange(ids.shape[2], device=ids.device) == 0
+        return Specification(
+            ids.masked_fill(~mask.unsqueeze(-1), PADDING),
+            allowed & (mask.unsqueeze(-1) | first),
+            mask,
+            labels,
+            classes,
+            budget,
+            scale,
+            None if rows is None else rows.masked_fill(~mask, PADDING),
+            reference,
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def to(self, device: torch.device | str) -> Specification:
+        """The same specification on another device."""
+        return self._changed(lambda words: words.to(device), self.labels.to(device), lambda spec: spec.to(device))
+
+    def take(self, rows: Tensor) -> Specification:
+        """The same specification about some of the texts, without the padding that only the others needed."""
+        longest = max(int(self.mask[rows].sum(dim=1).max()), 1) if len(rows) else 1
+        return self._changed(lambda words: words[rows, :longest], self.labels[rows], lambda spec: spec.take(rows))
+
+    def _changed(
+        self, words: Callable[[Tensor], Tensor], labels: Tensor, reference: Callable[[Specification], Specification]
+    ) -> Specification:
+        return replace(
+            self,
+            ids=words(self.ids),
+            allowed=words(self.allowed),
+            mask=words(self.mask),
+            labels=labels,
+            rows=None if self.rows is None else words(self.rows),
+            reference=reference(self.reference) if isinstance(self.reference, Specification) else self.reference,
+        )
+
+    @cached_property
+    def fitted(self) -> Specification | None:
+        """The specification to whose boxes slopes are fitted, if there is one."""
+        if self.reference == "itself":
+            return self if self.budget is None else replace(self, budget=None)
+        return self.reference
+
+    @cached_property
+    def lengths(self) -> Tensor:
+        """Real words of each text."""
+        return self.mask.sum(dim=1)
+
+    @cached_property
+    def replaceable(self) -> Tensor:
+        """How many words of each text have a substitute."""
+        return (self.allowed.sum(dim=2) > 1).sum(dim=1)
+
+    @cached_property
+    def unknown(self) -> Tensor:
+        """How many words of each text the model does not know."""
+        return ((self.ids[..., 0] == UNKNOWN) & self.mask).sum(dim=1)
+
+    @cached_property
+    def rivals(self) -> Tensor:
+        """The classes other than the label, ascending: [texts, classes - 1]."""
+        others = torch.arange(self.classes - 1, device=self.labels.device)
+        return others + (others >= self.labels.unsqueeze(1))
+
+    @cached_property
+    def swaps(self) -> AllowedSwaps:
+        """Every single allowed replacement."""
+        free = self.allowed[..., 1:]
+        text, place, slot = free.nonzero(as_tuple=True)
+        spots = free.any(dim=2).nonzero()
+        return AllowedSwaps(text, place, slot + 1, spots, free[spots[:, 0], spots[:, 1]])
+
+    def against_rivals(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        """The head's rows for (label - rival): weights [texts, rivals, features] and biases [texts, rivals]."""
+        return (
+            weight[self.labels].unsqueeze(1) - weight[self.rivals],
+            bias[self.labels].unsqueeze(1) - bias[self.rivals],
+        )

@@ -1,0 +1,87 @@
+"""Threats as the command line writes them: "counter_fitted | wordnet + typos:1 + delete:2:any + within:3".
+
+Parts are joined by + or |. A part is a substitution table by its name (`sgbt.threats.named`; the option at_most limits
+how many words are replaced), or an edit with its budget: typos:K, delete:K, delete:K:any, delete:K:the,a,
+duplicate:K, insert:K:very,quite, swap:K. within:K limits all edits together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from sgbt.core.errors import LexiconError, did_you_mean
+from sgbt.threats.table import SubstitutionTable
+from sgbt.threats.threat import Threat, joined
+
+Tables = Callable[[str], SubstitutionTable | None]
+"""Finds a table by its name."""
+WITHIN = "within"
+WHERE = "--threat"
+EXAMPLE = "for example counter_fitted + typos:1 + delete:2"
+
+
+def _delete(budget: int, words: str) -> Threat:
+    if words in ("", "stop", "any"):
+        return Threat.deletions(words or "stop words", at_most=budget)
+    return Threat.deletions(words.split(","), at_most=budget)
+
+
+def _insert(budget: int, words: str) -> Threat:
+    if not words:
+        raise LexiconError(expected="words to insert", got="none", where=WHERE, remedy="write insert:1:very,quite")
+    return Threat.insertions(words.split(","), at_most=budget)
+
+
+EDITS: dict[str, Callable[[int, str], Threat]] = {
+    "typos": lambda budget, words: Threat.typos(budget),
+    "delete": _delete,
+    "duplicate": lambda budget, words: Threat.duplications(at_most=budget),
+    "insert": _insert,
+    "swap": lambda budget, words: Threat.adjacent_swaps(at_most=budget),
+}
+TAKES_WORDS = ("delete", "insert")
+
+
+def parse_threat(written: str, tables: Tables) -> Threat:
+    """The threat that a line names; `tables` finds substitution tables by name."""
+    parts = [part.strip() for part in re.split(r"[+|]", written)]
+    if not all(parts):
+        raise LexiconError(expected="threats joined by + or |", got=repr(written), where=WHERE, remedy=EXAMPLE)
+    totals = [part for part in parts if part.partition(":")[0] == WITHIN]
+    found = [_part(part, tables) for part in parts if part not in totals]
+    if not found or len(totals) > 1:
+        raise LexiconError(
+            expected="at least one edit and at most one total", got=repr(written), where=WHERE, remedy=EXAMPLE
+        )
+    threat = joined(found)
+    return threat.within(total=_budget(totals[0].partition(":")[2], totals[0])) if totals else threat
+
+
+def _part(part: str, tables: Tables) -> Threat:
+    head, _, rest = part.partition(":")
+    if head in EDITS:
+        budget, _, words = rest.partition(":")
+        if words and head not in TAKES_WORDS:
+            raise LexiconError(expected=f"{head} with a number alone", got=repr(part), where=WHERE)
+        return EDITS[head](_budget(budget, part), words)
+    options = [each for each in rest.split(",") if each]
+    limits = [each for each in options if each.startswith("at_most=")]
+    kept = ",".join(each for each in options if each not in limits)
+    near = did_you_mean(head, EDITS)
+    try:
+        table = tables(f"{head}:{kept}" if kept else head)
+    except LexiconError as problem:
+        if not near:
+            raise
+        raise LexiconError(expected=problem.expected, got=problem.got, where=WHERE, remedy=near) from problem
+    if table is None:
+        raise LexiconError(expected="a substitution table", got=repr(part), where=WHERE, remedy=EXAMPLE)
+    at_most = _budget(limits[-1].partition("=")[2], part) if limits else None
+    return Threat.substitutions(table, at_most=at_most)
+
+
+def _budget(written: str, part: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,6}", written):
+        raise LexiconError(expected="a whole number as the budget", got=repr(part), where=WHERE, remedy=EXAMPLE)
+    return int(written)

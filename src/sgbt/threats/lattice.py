@@ -1,0 +1,201 @@
+"""Lattice: everything that an adversary can make of one text, as a graph.
+
+Nodes are gaps of the text, edges go forward and write at most one word. The contract, tested for every threat by
+brute force over strings: the words along the paths from the first node to the last, within the budgets, are exactly
+the texts that the threat allows, read by the tokenizer and the vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sgbt.core.errors import LexiconError
+from sgbt.threats.substitutions import Substitutions
+from sgbt.threats.threat import KINDS, Threat
+from sgbt.threats.vocabulary import PADDING
+
+NOTHING = -1
+"""The number of choices of an edge that writes no word."""
+KEPT = -1
+"""The kind of an edge that is no edit."""
+Ints = NDArray[np.int64]
+
+
+class ChoiceSets:
+    """Sets of word ids, each kept once under a number; many lattices share one collection."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._sets: list[tuple[int, ...]] = []
+
+    def number_of(self, ids: frozenset[int] | set[int]) -> int:
+        """The number of a set that is not empty."""
+        key = tuple(sorted(ids))
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self._sets)
+            self._sets.append(key)
+        return found
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def __getitem__(self, number: int) -> tuple[int, ...]:
+        return self._sets[number]
+
+    def flat(self, start: int = 0) -> tuple[Ints, Ints]:
+        """All ids of the sets from `start` on, one set after another, and where each of them begins."""
+        chosen = self._sets[start:]
+        lengths = np.fromiter((len(each) for each in chosen), dtype=np.int64, count=len(chosen))
+        ids = np.fromiter((number for each in chosen for number in each), dtype=np.int64, count=int(lengths.sum()))
+        return ids, np.concatenate([[0], lengths.cumsum()[:-1]]).astype(np.int64) if len(chosen) else lengths
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """What a threat makes of one text.
+
+    Edge i goes from node `source[i]` to node `target[i]`, costs `cost[i]` of the budget of `KINDS[kind[i]]` (`KEPT`:
+    nothing), and writes one word of the set `choices[i]` of `sets`, or `NOTHING`. Nodes are numbered so that edges go
+    upwards, but for edges of insertions, which may come back to where they began. Node 0 is the first gap, the highest
+    number the last one. `ids` are the text's own words. Edits of a kind that `limited` does not list are within their
+    budget on every path.
+    """
+
+    ids: tuple[int, ...]
+    source: Ints
+    target: Ints
+    kind: Ints
+    cost: Ints
+    choices: Ints
+    nodes: int
+    sets: ChoiceSets = field(repr=False)
+    limited: tuple[tuple[int, int], ...]
+    """Kinds with the budget that paths must keep, as (number of the kind, budget)."""
+    total: int | None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def paths(self, *, most: int = 1_000_000) -> set[tuple[int, ...]]:
+        """The ids along every path within the budgets: exponential, for short texts and tests."""
+        outgoing: list[list[int]] = [[] for _ in range(self.nodes)]
+        for edge, node in enumerate(self.source.tolist()):
+            outgoing[node].append(edge)
+        budget_of = dict(self.limited)
+        found: set[tuple[int, ...]] = set()
+        seen: set[tuple[int, tuple[int, ...], tuple[int, ...]]] = set()
+        stack: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = [(0, (), (0,) * len(KINDS))]
+        while stack:
+            node, written, used = stack.pop()
+            if node == self.nodes - 1:
+                found.add(written)
+            for edge in outgoing[node]:
+                spent = self._spent(used, edge, budget_of)
+                if spent is None:
+                    continue
+                for more in self._words(edge):
+                    reached = (int(self.target[edge]), written + more, spent)
+                    if reached not in seen:
+                        seen.add(reached)
+                        stack.append(reached)
+            if len(seen) > most:
+                raise LexiconError(expected=f"a text with at most {most:,} variants", got="more", where="Lattice.paths")
+        return found
+
+    def _spent(self, used: tuple[int, ...], edge: int, budget_of: dict[int, int]) -> tuple[int, ...] | None:
+        kind = int(self.kind[edge])
+        if kind == KEPT:
+            return used
+        spent = list(used)
+        spent[kind] += int(self.cost[edge])
+        over = kind in budget_of and spent[kind] > budget_of[kind]
+        return None if over or (self.total is not None and sum(spent) > self.total) else tuple(spent)
+
+    def _words(self, edge: int) -> Iterator[tuple[int, ...]]:
+        number = int(self.choices[edge])
+        return iter([()]) if number == NOTHING else ((word,) for word in self.sets[number])
+
+    def sausage(self) -> Substitutions:
+        """The choices place by place, for a lattice of substitutions alone; another one is refused."""
+        step = self.nodes == len(self.ids) + 1 and bool((self.target == self.source + 1).all())
+        if not step or not set(self.kind.tolist()) <= {KEPT, KINDS.index("substitutions")}:
+            raise LexiconError(
+                expected="a lattice of substitutions alone", got="one with other edits", where="Lattice.sausage"
+            )
+        rows: list[list[int]] = [[own] for own in self.ids]
+        for place, number in zip(self.source.tolist(), self.choices.tolist(), strict=True):
+            rows[place] += [word for word in self.sets[number] if word not in rows[place]]
+        width = max(map(len, rows), default=1)
+        ids = torch.full((1, len(rows), width), PADDING, dtype=torch.int64)
+        allowed = torch.zeros(1, len(rows), width, dtype=torch.bool)
+        for place, row in enumerate(rows):
+            ids[0, place] = torch.tensor(row + [row[0]] * (width - len(row)))
+            allowed[0, place, : len(row)] = True
+        return Substitutions(ids, allowed)
+
+
+@dataclass(eq=False)
+class LatticeBuilder:
+    """Collects nodes by their keys and edges between them; keys sort in the order of the text."""
+
+    sets: ChoiceSets
+    keys: dict[tuple[int, ...], int] = field(default_factory=dict)
+    edges: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+
+    def node(self, *key: int) -> int:
+        """The node of a key, new or not."""
+        return self.keys.setdefault(key, len(self.keys))
+
+    def add(self, source: int, target: int, *, kind: int = KEPT, cost: int = 0, choices: int = NOTHING) -> None:
+        """One edge."""
+        self.edges.append((source, target, kind, cost, choices))
+
+    def built(self, ids: tuple[int, ...], threat: Threat, *, first: int, last: int, bounded: set[int]) -> Lattice:
+        """The lattice of what was added and lies on a way from the first node to the last.
+
+        Kinds in `bounded` keep their budget on every path already.
+        """
+        edges = np.array(self.edges, dtype=np.int64).reshape(-1, 5)
+        order = sorted(self.keys, key=lambda key: key)
+        rank = np.empty(len(order), dtype=np.int64)
+        for place, key in enumerate(order):
+            rank[self.keys[key]] = place
+        source, target = rank[edges[:, 0]], rank[edges[:, 1]]
+        useful = _on_the_way(source, target, int(rank[first]), int(rank[last]), len(order))
+        numbers = useful.cumsum() - 1
+        kept = useful[source] & useful[target]
+        chosen = np.argsort(target[kept], kind="stable")
+        edges, source, target = (part[kept][chosen] for part in (edges, source, target))
+        limits = [(KINDS.index(edit.kind), edit.at_most) for edit in threat.edits]
+        total = threat.total
+        return Lattice(
+            ids=ids,
+            source=numbers[source],
+            target=numbers[target],
+            kind=edges[:, 2],
+            cost=edges[:, 3],
+            choices=edges[:, 4],
+            nodes=int(useful.sum()),
+            sets=self.sets,
+            limited=tuple((kind, most) for kind, most in limits if most is not None and kind not in bounded),
+            total=total,
+        )
+
+
+def _on_the_way(source: Ints, target: Ints, first: int, last: int, nodes: int) -> NDArray[np.bool_]:
+    """Which nodes can be reached from the first and reach the last."""
+    forth, back = np.zeros(nodes, dtype=bool), np.zeros(nodes, dtype=bool)
+    forth[first] = back[last] = True
+    for edge in np.argsort(source, kind="stable").tolist():
+        if forth[source[edge]]:
+            forth[target[edge]] = True
+    for edge in np.argsort(-target, kind="stable").tolist():
+        if back[target[edge]]:
+            back[source[edge]] = True
+    return forth & back

@@ -1,0 +1,197 @@
+"""From a text to its lattice: a threat joined with a vocabulary and a tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from sgbt.core.errors import LexiconError
+from sgbt.data import Tokenizer
+from sgbt.data.tokenizer import Tokens
+from sgbt.threats.lattice import ChoiceSets, Lattice, LatticeBuilder
+from sgbt.threats.misspelt import Misspelt
+from sgbt.threats.near_words import MOST_EDITS
+from sgbt.threats.threat import ANY, KINDS, Edit, Threat
+from sgbt.threats.token_classes import State, is_read_so
+from sgbt.threats.typos import INSERTED, REOPENED, TYPOS, WALL, Node, TypoReader
+from sgbt.threats.vocabulary import Vocabulary
+
+_END = (1 << 62,)
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeMaker:
+    """Makes the lattice of any text. What it finds about words and stretches of text is kept for the next text.
+
+    Word edits cut a text into pieces: what stands before a word that is replaced, left out, written twice or swapped,
+    what stands behind it, and both sides of an inserted word. Typing errors happen within these pieces.
+    """
+
+    threat: Threat
+    vocabulary: Vocabulary
+    tokenizer: Tokenizer
+
+    def __post_init__(self) -> None:
+        self.tokenizer.require_spaces_separate()
+        typos = self.threat.of_kind("typos")
+        if typos and (typos.at_most or 0) > MOST_EDITS:
+            raise LexiconError(
+                expected=f"at most {MOST_EDITS} typing errors", got=str(typos.at_most), where="the threat"
+            )
+        if self.edits and not is_read_so(self.tokenizer):
+            raise LexiconError(
+                expected="the default tokenizer beside typing errors", got="another pattern", where="the threat"
+            )
+        for edit in self.threat.edits:
+            if edit.table is not None:
+                edit.table.require_read_by(self.tokenizer)
+
+    @property
+    def edits(self) -> int:
+        """How many typing errors there may be."""
+        typos = self.threat.of_kind("typos")
+        limits = [0 if typos is None else typos.at_most, self.threat.total]
+        return min(limit for limit in limits if limit is not None)
+
+    @cached_property
+    def sets(self) -> ChoiceSets:
+        """The sets of words of all lattices that this makes."""
+        return ChoiceSets()
+
+    @cached_property
+    def _misspelt(self) -> Misspelt:
+        return Misspelt(self.vocabulary, self.sets)
+
+    @cached_property
+    def _words(self) -> WordEdits:
+        return WordEdits(self.threat, self.vocabulary, self.sets)
+
+    def of(self, text: str) -> Lattice:
+        """What the threat makes of a text."""
+        tokens = self.tokenizer.tokenize(text)
+        ids = tuple(self.vocabulary.encode(tokens.words))
+        builder = LatticeBuilder(self.sets)
+        first, last = self._with_typos(tokens, builder) if self.edits else self._in_words(tokens, builder)
+        return builder.built(ids, self.threat, first=first, last=last, bounded={TYPOS})
+
+    def _in_words(self, tokens: Tokens, builder: LatticeBuilder) -> tuple[int, int]:
+        """Gaps between words are all the nodes there are, but for those within two words that an edit writes."""
+        count = len(tokens)
+        gaps = [builder.node(2 * gap) for gap in range(count + 1)]
+        for gap in range(count + 1):
+            if gap < count:
+                builder.add(gaps[gap], gaps[gap + 1], choices=self._words.own(tokens.words[gap]))
+            self._words.insert(gaps[gap], gaps[gap], builder)
+            between = partial(builder.node, 2 * gap + 1)
+            self._words.replace(tokens.words, gap, gaps[gap], gaps.__getitem__, between, builder)
+        return gaps[0], gaps[count]
+
+    def _with_typos(self, tokens: Tokens, builder: LatticeBuilder) -> tuple[int, int]:
+        stops = frozenset(tokens.starts) if self._words.any else frozenset()
+        reader = TypoReader(tokens.lowered, self.edits, self._misspelt, builder, stops)
+        walls = {2 * start: place for place, start in enumerate(tokens.starts)} | {2 * len(tokens.text): len(tokens)}
+        first, last = reader.node(Node(0, 0, 0, State.FREE)), builder.node(*_END)
+        for order, waiting in enumerate(reader.waiting):
+            while waiting:
+                node = min(waiting)
+                waiting.remove(node)
+                reader.read_from(node)
+                if node.state is State.NOT_MUST_FOLLOW:
+                    continue
+                number = builder.node(*node.key)
+                if order == 2 * len(tokens.text):
+                    builder.add(number, last)
+                if order in walls and node.sort != REOPENED:
+                    self._wall(tokens, walls[order], node, reader)
+        return first, last
+
+    def _wall(self, tokens: Tokens, place: int, node: Node, reader: TypoReader) -> None:
+        """Word edits of the word that begins at a node, and insertions before it."""
+        if not self._words.any:
+            return
+        builder = reader.builder
+        wall = (node.order, node.used, WALL, 0)
+        known = wall in builder.keys
+        entry = builder.node(*wall)
+        builder.add(builder.node(*node.key), entry)
+        if known:
+            return
+        ends = [start * 2 for start in (0, *tokens.ends)]
+        starts = [entry]
+        if self._words.inserts:
+            inserted = builder.node(node.order, node.used, INSERTED, 0)
+            self._words.insert(entry, inserted, builder)
+            self._words.insert(inserted, inserted, builder)
+            builder.add(inserted, reader.node(Node(node.order, node.used, REOPENED, State.FREE)))
+            starts.append(inserted)
+        for number, start in enumerate(starts):
+            between = partial(builder.node, node.order, node.used, REOPENED + 1 + number)
+
+            def gap(words: int) -> int:
+                return reader.node(Node(ends[words], node.used, 0, State.FREE))
+
+            self._words.replace(tokens.words, place, start, gap, between, builder)
+
+
+@dataclass(frozen=True, eq=False)
+class WordEdits:
+    """The edges of edits of whole words."""
+
+    threat: Threat
+    vocabulary: Vocabulary
+    sets: ChoiceSets
+
+    @cached_property
+    def any(self) -> bool:
+        """Whether there is any."""
+        return any(edit.kind != "typos" and edit.at_most != 0 for edit in self.threat.edits)
+
+    @cached_property
+    def inserts(self) -> bool:
+        """Whether words are inserted."""
+        return self._edit("insertions") is not None
+
+    def _edit(self, kind: str) -> Edit | None:
+        found = self.threat.of_kind(kind)
+        return None if found is None or found.at_most == 0 else found
+
+    def own(self, word: str) -> int:
+        """The set of a word alone."""
+        return self.sets.number_of({self.vocabulary.id_of(word)})
+
+    def insert(self, source: int, target: int, builder: LatticeBuilder) -> None:
+        """A word of the list put in."""
+        if edit := self._edit("insertions"):
+            choices = self.sets.number_of(set(self.vocabulary.encode(edit.words)))
+            builder.add(source, target, kind=KINDS.index("insertions"), cost=1, choices=choices)
+
+    def replace(
+        self,
+        words: tuple[str, ...],
+        place: int,
+        source: int,
+        gap: Callable[[int], int],
+        between: Callable[[int], int],
+        builder: LatticeBuilder,
+    ) -> None:
+        """What may be made of the word at a place, and of it and the next one.
+
+        `gap` gives the node behind so many words, `between` one within the two words that an edit writes.
+        """
+        if place >= len(words):
+            return
+        word, behind = words[place], place + 1
+        if (edit := self._edit("substitutions")) and edit.table and (found := edit.table.substitutes(word)):
+            choices = self.sets.number_of(set(self.vocabulary.encode(found)))
+            builder.add(source, gap(behind), kind=KINDS.index("substitutions"), cost=1, choices=choices)
+        if (edit := self._edit("deletions")) and (edit.words == (ANY,) or word in edit.words):
+            builder.add(source, gap(behind), kind=KINDS.index("deletions"), cost=1)
+        if self._edit("duplications"):
+            middle, own = between(0), self.own(word)
+            builder.add(source, middle, kind=KINDS.index("duplications"), cost=1, choices=own)
+            builder.add(middle, gap(behind), choices=own)
+        if self._edit("adjacent_swaps") and behind < len(words) and words[behind] != word:
+            middle = between(1)
+            builder.add(source, middle, kind=KINDS.index("adjacent_swaps"), cost=1, choices=self.own(words[behind]))
+            builder.add(middle, gap(behind + 1), choices=self.own(word))

@@ -1,0 +1,145 @@
+"""How the default tokenizer reads words that touch each other, as an automaton over classes of words.
+
+Typing errors bring words together that no space parts. Which words can stand side by side so that the tokenizer reads
+just these? A run of letters ends where no letter follows, so two runs never touch; a number goes on through a comma or
+a point with digits behind it; n't, 's and their like, and rows of points, are words of their own. `NEXT` says it: from
+a state, words of a class lead to another state, or cannot stand there.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from types import MappingProxyType
+
+from sgbt.data.tokenizer import ENGLISH, Tokenizer
+
+CLITICS = ("s", "m", "d", "re", "ve", "ll")
+NOT = "n't"
+JOINED_WORDS = (NOT, *(f"'{each}" for each in CLITICS))
+"""Words with an apostrophe in them."""
+
+
+class Kind(IntEnum):
+    """Classes of words."""
+
+    RUN = 0
+    """Letters, digits and _, none of the following."""
+    RUN_N = 1
+    """A run that ends in n, so that 't may follow it only as a part of n't."""
+    RUN_T = 2
+    CLITIC_RUN = 3
+    """s, m, d, re, ve, ll without their apostrophe."""
+    DIGITS = 4
+    NUMBER = 5
+    """Digits with points or commas between them."""
+    NOT = 6
+    CLITIC = 7
+    POINT = 8
+    COMMA = 9
+    APOSTROPHE = 10
+    POINTS = 11
+    """Two points or more."""
+    MARK = 12
+    """Any other character that is neither a letter nor white space."""
+
+
+class State(IntEnum):
+    """What stands before a gap, as far as it limits what may stand behind it."""
+
+    FREE = 0
+    RUN = 1
+    RUN_N = 2
+    DIGITS = 3
+    NUMBER = 4
+    POINT_IN_NUMBER = 5
+    COMMA_IN_NUMBER = 6
+    APOSTROPHE = 7
+    N_APOSTROPHE = 8
+    JOINED = 9
+    """Behind n't, 's and their like."""
+    POINT = 10
+    NOT_MUST_FOLLOW = 11
+    """Behind a run that is a word by itself only if n't follows: the 5 of 1,5n't."""
+
+
+_RUNS = (Kind.RUN, Kind.RUN_N, Kind.RUN_T, Kind.CLITIC_RUN, Kind.DIGITS, Kind.NUMBER)
+_FROM_FREE = {
+    Kind.RUN: State.RUN,
+    Kind.RUN_N: State.RUN_N,
+    Kind.RUN_T: State.RUN,
+    Kind.CLITIC_RUN: State.RUN,
+    Kind.DIGITS: State.DIGITS,
+    Kind.NUMBER: State.NUMBER,
+    Kind.NOT: State.JOINED,
+    Kind.CLITIC: State.JOINED,
+    Kind.POINT: State.POINT,
+    Kind.COMMA: State.FREE,
+    Kind.APOSTROPHE: State.APOSTROPHE,
+    Kind.POINTS: State.POINT,
+    Kind.MARK: State.FREE,
+}
+
+
+def _from(state: State) -> dict[Kind, State]:
+    found = dict(_FROM_FREE)
+    if state is State.NOT_MUST_FOLLOW:
+        return {Kind.NOT: State.JOINED}
+    if state in (State.RUN, State.RUN_N, State.DIGITS, State.NUMBER, State.JOINED):
+        for kind in _RUNS:
+            del found[kind]
+    if state in (State.NUMBER, State.JOINED):
+        del found[Kind.NOT]
+    if state is State.RUN_N:
+        found[Kind.APOSTROPHE] = State.N_APOSTROPHE
+    if state in (State.DIGITS, State.NUMBER):
+        found |= {Kind.POINT: State.POINT_IN_NUMBER, Kind.COMMA: State.COMMA_IN_NUMBER}
+    if state in (State.POINT_IN_NUMBER, State.COMMA_IN_NUMBER):
+        found[Kind.DIGITS] = State.NOT_MUST_FOLLOW
+        del found[Kind.NUMBER]
+    if state in (State.POINT, State.POINT_IN_NUMBER):
+        del found[Kind.POINT], found[Kind.POINTS]
+    if state in (State.APOSTROPHE, State.N_APOSTROPHE):
+        found[Kind.CLITIC_RUN] = State.NOT_MUST_FOLLOW
+    if state is State.N_APOSTROPHE:
+        found[Kind.RUN_T] = State.NOT_MUST_FOLLOW
+    return found
+
+
+NEXT = MappingProxyType({state: MappingProxyType(_from(state)) for state in State})
+"""For every state, the classes of words that may follow without a space, and the state behind them."""
+IN_A_RUN = frozenset({State.RUN, State.RUN_N, State.DIGITS, State.NUMBER, State.JOINED, State.NOT_MUST_FOLLOW})
+"""States behind which no letter may follow without a space, but those of n't."""
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)+")
+
+
+def is_word_character(letter: str) -> bool:
+    r"""Whether \w matches."""
+    return letter.isalnum() or letter == "_"
+
+
+def kind_of(word: str) -> Kind | None:
+    """The class of a string that the tokenizer can read as one word; None for any other."""
+    if all(map(is_word_character, word)):
+        if not word:
+            return None
+        if word.isdecimal():
+            return Kind.DIGITS
+        if word == "t":
+            return Kind.RUN_T
+        return Kind.CLITIC_RUN if word in CLITICS else Kind.RUN_N if word.endswith("n") else Kind.RUN
+    if len(word) == 1:
+        if word.isspace():
+            return None
+        return {".": Kind.POINT, ",": Kind.COMMA, "'": Kind.APOSTROPHE}.get(word, Kind.MARK)
+    if word in JOINED_WORDS:
+        return Kind.NOT if word == NOT else Kind.CLITIC
+    if not word.strip("."):
+        return Kind.POINTS
+    return Kind.NUMBER if _NUMBER.fullmatch(word) else None
+
+
+def is_read_so(tokenizer: Tokenizer) -> bool:
+    """Whether the automaton is about this tokenizer."""
+    return tokenizer.pattern == ENGLISH

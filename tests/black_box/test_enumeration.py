@@ -1,0 +1,143 @@
+"""Certificates of black boxes against brute force over strings."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.black_box.strings import encoders, every_text, random_callable, texts
+from tests.small import TABLE
+
+from sgbt.certify.black_box import Answer, EncodedSummary, Encoder, certify_encoded, read_encoded
+from sgbt.core.errors import AttackError, CertificateError
+
+PLAIN_CODES = {word: word for word in {*TABLE.entries, *sum(TABLE.entries.values(), ())}}
+ENCODER = Encoder(TABLE, PLAIN_CODES)
+
+
+@given(
+    encoders(),
+    st.lists(texts(), min_size=1, max_size=3),
+    st.integers(0, 10**6),
+    st.sampled_from([0.0, 0.6]),
+    st.sampled_from([None, 0, 1, 2]),
+    st.sampled_from([2, 3]),
+    st.sampled_from([1, 8, 4096]),
+)
+def test_certificates_agree_with_brute_force(encoder, given_texts, seed, bias, budget, classes, most):
+    classify = random_callable(seed, classes, bias)
+    found = certify_encoded(
+        classify, given_texts, encoder, max_substitutions=budget, max_queries=most, slack=0.0, batch=5
+    )
+    for text, row in zip(given_texts, found, strict=True):
+        versions = every_text(text, encoder.table, random.Random(seed), budget)
+        answers = classify([encoder.encode(version) for version in versions])
+        stays = bool((answers.argmax(axis=1) == row.predicted).all())
+        assert row.queries <= most + 1
+        if row.stays:
+            assert stays
+        if row.verdict is Answer.BROKEN:
+            assert not stays
+            assert classify([encoder.encode(row.witness)])[0].argmax() != row.label
+        if row.verdict is Answer.ABSTAINED:
+            assert row.combinations > most
+        if row.radius is not None:
+            within = every_text(text, encoder.table, random.Random(seed), row.radius)
+            assert (classify([encoder.encode(version) for version in within]).argmax(axis=1) == row.label).all()
+
+
+def test_each_text_is_asked_about_once_and_fewest_changes_first():
+    asked = []
+
+    def classify(batch):
+        asked.extend(batch)
+        return np.array([[0.0, 1.0]] * len(batch))
+
+    (row,) = certify_encoded(classify, ["good film good film"], ENCODER, labels=[1])
+    assert row.certified
+    assert row.queries == row.combinations == 3 * 2 * 3 * 2 == len(asked) == len(set(asked))
+    changes = [sum(a != b for a, b in zip(text.split(), asked[0].split(), strict=True)) for text in asked]
+    assert changes == sorted(changes)
+
+
+def test_one_change_that_breaks_a_text_ends_its_search():
+    (row,) = certify_encoded(
+        lambda batch: np.array([[1.0, 0.0] if "great" in text else [0.0, 1.0] for text in batch]),
+        ["Good film, good film"],
+        ENCODER,
+        labels=[1],
+    )
+    assert row.verdict is Answer.BROKEN
+    assert row.radius == 0
+    assert row.witness in ("Great film, good film", "Good film, great film")
+    assert row.queries < row.combinations
+
+
+def test_the_answers_that_are_no_proof():
+    def classify(batch):
+        return np.array([[0.0, 1.0]] * len(batch))
+
+    texts = ["nothing listed", "good film", "good film " * 9, "good film"]
+    found = certify_encoded(classify, texts, ENCODER, labels=[1, 0, 1, 1], max_queries=100)
+    wanted = [Answer.VACUOUS, Answer.MISCLASSIFIED, Answer.ABSTAINED, Answer.CERTIFIED]
+    assert [row.verdict for row in found] == wanted
+    assert found[2].queries == 1
+    summary = EncodedSummary.of(found)
+    assert (summary.clean.count, summary.certified.count, summary.abstained.count) == (3, 1, 1)
+
+
+def test_a_margin_within_the_slack_is_not_certified():
+    found = certify_encoded(lambda batch: np.array([[0.5, 0.5 + 1e-9]] * len(batch)), ["good"], ENCODER, labels=[1])
+    assert found[0].verdict is Answer.ABSTAINED
+
+
+def test_rows_are_resumed_and_belong_to_one_callable(tmp_path):
+    out, classify = tmp_path / "rows.jsonl", random_callable(3, bias=0.6)
+    texts = ["good film", "bad movie", "very good"]
+    with pytest.raises(AttackError, match="fingerprint"):
+        certify_encoded(classify, texts, ENCODER, out=out)
+    first = certify_encoded(classify, texts, ENCODER, out=out, fingerprint="a 1")
+    asked = []
+
+    def counting(batch):
+        asked.extend(batch)
+        return classify(batch)
+
+    lines = out.read_bytes().splitlines(keepends=True)
+    out.write_bytes(lines[0] + lines[1] + lines[2][:30])
+    again = certify_encoded(counting, texts, ENCODER, out=out, fingerprint="a 1")
+    assert again == first == read_encoded(out)
+    assert len(asked) < sum(row.queries for row in first)
+    with pytest.raises(CertificateError, match="model hash a 2"):
+        certify_encoded(classify, texts, ENCODER, out=out, fingerprint="a 2")
+    with pytest.raises(CertificateError, match="text 1"):
+        certify_encoded(classify, ["good film", "another"], ENCODER, out=out, fingerprint="a 1")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"labels": [0, 1]}, "expected 1 labels, got 2"),
+        ({"labels": [2]}, "labels from 0 to 1"),
+        ({"max_queries": 0}, "max_queries of at least 1"),
+        ({"slack": float("nan")}, "slack of at least 0"),
+        ({"max_substitutions": -1}, "max_substitutions of at least 0"),
+    ],
+)
+def test_bad_options_are_one_sentence(options, sentence):
+    with pytest.raises(CertificateError, match=sentence):
+        certify_encoded(random_callable(0), ["good"], ENCODER, **options)
+
+
+def test_a_certificate_cannot_contradict_itself(tmp_path):
+    (row,) = certify_encoded(
+        random_callable(0, bias=1.0), ["good"], ENCODER, labels=[0], fingerprint="x", out=tmp_path / "a"
+    )
+    forged = (tmp_path / "a").read_text().replace('"predicted": 0', '"predicted": 1')
+    (tmp_path / "a").write_text(forged)
+    with pytest.raises(CertificateError, match="contradict"):
+        read_encoded(tmp_path / "a")
+    assert row.certified

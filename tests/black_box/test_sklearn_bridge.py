@@ -1,0 +1,75 @@
+"""The encoder as a step of scikit-learn's pipelines, and certificates of the pipelines."""
+
+from __future__ import annotations
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from tests.small import TABLE, random_texts
+
+from sgbt.bridges.sklearn import CertifiedClassifier, SynonymEncoder, certified
+from sgbt.certify.black_box import Answer
+from sgbt.core.errors import LexiconError
+
+TEXTS = [" ".join(words) for words in random_texts(60, 8, 0, shortest=3)]
+LABELS = ["yes" if "good" in text or "great" in text else "no" for text in TEXTS]
+
+
+def test_the_encoder_is_a_step_that_clones_searches_and_is_kept(tmp_path):
+    pipeline = make_pipeline(SynonymEncoder(TABLE), TfidfVectorizer(), LogisticRegression())
+    search = GridSearchCV(clone(pipeline), {"synonymencoder__distinction": [0.0, 0.5]}, cv=2).fit(TEXTS, LABELS)
+    assert search.best_params_["synonymencoder__distinction"] in (0.0, 0.5)
+    joblib.dump(search.best_estimator_, tmp_path / "pipeline.joblib")
+    again = joblib.load(tmp_path / "pipeline.joblib")
+    assert (again.predict(TEXTS) == search.predict(TEXTS)).all()
+    assert again[0].encoder_ == search.best_estimator_[0].encoder_
+    encoder = SynonymEncoder(TABLE).fit(TEXTS)
+    assert encoder.transform(["GREAT film"]) == encoder.transform(["great\nFilm"])
+
+
+@pytest.mark.parametrize(
+    ("vectorizer", "classifier", "method"),
+    [
+        (TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(), "additive"),
+        (CountVectorizer(), GradientBoostingClassifier(n_estimators=5), "enumeration"),
+    ],
+)
+def test_pipelines_are_certified_with_their_own_labels(vectorizer, classifier, method, tmp_path):
+    model = certified(make_pipeline(vectorizer, classifier), TABLE, copies=1).fit(TEXTS, LABELS)
+    rows = model.certificates(TEXTS, LABELS, out=tmp_path / "rows.jsonl", fingerprint="test")
+    assert {row.verdict for row in rows} >= {Answer.CERTIFIED}
+    assert method in {row.method for row in rows if row.certified}
+    predicted = model.predict(TEXTS)
+    assert [row.predicted == row.label for row in rows] == (predicted == np.array(LABELS)).tolist()
+    stays = model.certify(TEXTS)
+    for text, label, certified_ in zip(TEXTS, predicted, stays, strict=True):
+        if certified_:
+            words = text.split()
+            for place, word in enumerate(words):
+                for other in TABLE.substitutes(word):
+                    assert model.predict([" ".join([*words[:place], other, *words[place + 1 :]])])[0] == label
+
+
+def test_a_certified_classifier_clones():
+    model = CertifiedClassifier(
+        make_pipeline(CountVectorizer(), LogisticRegression()), TABLE, distinction=0.2, copies=2
+    )
+    assert clone(model).get_params()["distinction"] == 0.2
+    assert clone(model).fit(TEXTS, LABELS).predict_proba(TEXTS).shape == (60, 2)
+
+
+def test_bad_input_is_one_sentence():
+    with pytest.raises(ValueError, match="single text"):
+        SynonymEncoder(TABLE).fit("a text")
+    with pytest.raises(ValueError, match="got int"):
+        SynonymEncoder(TABLE).fit([1])
+    with pytest.raises(LexiconError, match="mean counter_fit"):
+        SynonymEncoder("counterfit").fit(TEXTS)
+    with pytest.raises(LexiconError, match="a table of substitutions"):
+        SynonymEncoder("none").fit(TEXTS)
