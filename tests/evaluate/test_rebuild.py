@@ -100,7 +100,7 @@ def test_every_published_run_is_a_cell_that_can_be_trained_by_name(record: RunRe
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SgbtWarning)  # records have the names that options had
         recorded = {
-            "model": with_options(kind(), record.config["model_options"], "model"),
+            "model": kind(**record.config["model_options"]),
             "method": method_of(record.objective, record.config["objective_options"]),
             "training": with_options(TrainingConfig(), record.config["training"], "training"),
         }

@@ -130,6 +130,8 @@ class Residual(Recipe):
                 expected=f"one of {', '.join(kinds)}", got=repr(self.part), where="part",
                 remedy=did_you_mean(self.part, kinds),
             )  # fmt: skip
+        tuples = {name: tuple(each) if isinstance(each, list) else each for name, each in self.part_options.items()}
+        object.__setattr__(self, "part_options", tuples)  # JSON and TOML have lists
         self.empty(2, None)  # building it checks the options
 
     def fit(self, model: Network, examples: Sequence[Examples], corpus: Corpus, **options: Any) -> Fitted:
