@@ -196,8 +196,8 @@ def test_work_before_the_first_epoch_is_told():
 
     heard, data = Heard(), reviews()
     train(BagOfNgrams(), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK, listener=Listeners(heard))
-    assert heard.told[-1] == ("runs of dev", len(data.dev), len(data.dev))
-    assert ("runs of train", len(data.train), len(data.train)) in heard.told
+    assert heard.told[-1] == ("n-grams of dev", len(data.dev), len(data.dev))
+    assert ("n-grams of train", len(data.train), len(data.train)) in heard.told
 
 
 HUGE = """
