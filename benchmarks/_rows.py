@@ -14,7 +14,7 @@ import torch
 from sgbt.core.errors import EvaluationError
 from sgbt.core.files import atomic_write
 from sgbt.core.rows import RowFile, RowKind
-from sgbt.evaluate.commit import current_commit
+from sgbt.evaluate.code_version import current_commit
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:

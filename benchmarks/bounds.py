@@ -23,7 +23,7 @@ from rich.table import Table
 from torch import Tensor, nn
 
 from sgbt.bounds import ConvBounds, Interval, LSTMCellBounds, StackedCurvature, StackedGrowth
-from sgbt.bounds.dense import human_size
+from sgbt.bounds.growth import human_size
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

@@ -23,7 +23,7 @@ from sgbt.report import charts
 from sgbt.report.build import report_of_folder
 from sgbt.report.drawn import penalties, trade_off
 from sgbt.report.methods import methods_of
-from sgbt.report.picture import picture
+from sgbt.report.svg import picture
 
 ROOT = Path(__file__).parents[1]
 BUDGETS = (0, 1, 2, 4, 8, 16, 32, 64, -1)

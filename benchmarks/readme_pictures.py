@@ -30,7 +30,7 @@ def shares(record: RunRecord) -> dict[str, float]:
     """Clean, robust and certified accuracy of one run, all on the texts that were attacked."""
     attacks = record.metrics["attacks"]
     one = attacks[ATTACKS[0]]
-    kept = [record.held(attack) for attack in ATTACKS]
+    kept = [record.outcome(attack) for attack in ATTACKS]
     robust = sum(all(each) for each in zip(*(each for each in kept if each is not None), strict=True))
     counts = {"clean": one["aua_total"], "robust": robust, "certified": one["certified_texts_attacked"]}
     return {name: count / one["robust_total"] for name, count in counts.items()}

@@ -10,8 +10,7 @@ from typing import Any
 
 from sgbt.core.errors import SgbtError
 from sgbt.evaluate import Paired, read_records
-from sgbt.report.methods import MethodRuns, methods_of
-from sgbt.report.paired import comparisons
+from sgbt.report.methods import MethodRuns, comparisons, methods_of
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results"

@@ -7,8 +7,7 @@ from itertools import pairwise
 from pages.registry import figure
 from pages.rows import method, methods, pair, percent, shown
 from sgbt.core.errors import SgbtError
-from sgbt.report.methods import MethodRuns, presets_in
-from sgbt.report.paired import comparisons
+from sgbt.report.methods import MethodRuns, comparisons, presets_in
 
 ORDER = ("standard", "gbm", "sgbt", "ascc", "atfl", "sem", "ibp", "certified", "certified-ties")
 LARGER_GAMMAS = ("sgbt", "sgbt-gamma1.0", "sgbt-gamma3.0")

@@ -14,8 +14,7 @@ from pages.registry import figure
 from pages.rows import RESULTS, percent, rows
 from sgbt.core.shares import Share
 from sgbt.evaluate import Mean, RunRecord, read_records
-from sgbt.report.methods import MethodRuns, attacks_in, methods_of
-from sgbt.report.paired import comparisons
+from sgbt.report.methods import MethodRuns, attacks_in, comparisons, methods_of
 from sgbt.report.published import TABLE_1
 
 READINGS = ("stated-set", "stated-attacks", "released-code", "ours")

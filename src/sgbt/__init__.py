@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from sgbt.data import TextDataset, Tokenizer, load_dataset
     from sgbt.embeddings import EmbeddingTable, load_embeddings
     from sgbt.evaluate import RunRecord, bench, read_records  # type: ignore[no-redef, unused-ignore]
-    from sgbt.models import BagOfNgrams, BagOfWords, BiLSTM, TextClassifier, TextCNN, load_classifier, save_classifier
+    from sgbt.models import (
+        BagOfNgrams,
+        BagOfWords,
+        BiLSTM,
+        Sum,
+        TextClassifier,
+        TextCNN,
+        load_classifier,
+        save_classifier,
+    )
     from sgbt.report import report
     from sgbt.sklearn import RobustTextClassifier
     from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable, Threat, Vocabulary

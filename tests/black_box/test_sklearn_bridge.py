@@ -41,7 +41,7 @@ def test_the_encoder_is_a_step_that_clones_searches_and_is_kept(tmp_path):
     ],
 )
 def test_pipelines_are_certified_with_their_own_labels(vectorizer, classifier, method, tmp_path):
-    model = certified(make_pipeline(vectorizer, classifier), TABLE, copies=1).fit(TEXTS, LABELS)
+    model = certified(make_pipeline(vectorizer, classifier), TABLE).fit(TEXTS, LABELS)
     rows = model.certificates(TEXTS, LABELS, out=tmp_path / "rows.jsonl", fingerprint="test")
     assert {row.verdict for row in rows} >= {Answer.CERTIFIED}
     assert method in {row.method for row in rows if row.certified}
@@ -58,10 +58,20 @@ def test_pipelines_are_certified_with_their_own_labels(vectorizer, classifier, m
 
 def test_a_certified_classifier_clones():
     model = CertifiedClassifier(
-        make_pipeline(CountVectorizer(), LogisticRegression()), TABLE, distinction=0.2, copies=2
+        make_pipeline(CountVectorizer(), LogisticRegression()), TABLE, distinction=0.2, rounds=1
     )
     assert clone(model).get_params()["distinction"] == 0.2
     assert clone(model).fit(TEXTS, LABELS).predict_proba(TEXTS).shape == (60, 2)
+
+
+def test_training_on_worst_choices_certifies_more():
+    pipeline = make_pipeline(CountVectorizer(ngram_range=(1, 2)), LogisticRegression())
+    before, after = (certified(pipeline, TABLE, distinction=5.0, rounds=each).fit(TEXTS, LABELS) for each in (0, 2))
+    proven = [sum(row.certified for row in model.certificates(TEXTS, LABELS)) for model in (before, after)]
+    assert before.encoder_ == after.encoder_
+    assert proven[0] < proven[1]
+    with pytest.raises(ValueError, match="linear"):
+        certified(make_pipeline(CountVectorizer(), GradientBoostingClassifier()), TABLE, rounds=1).fit(TEXTS, LABELS)
 
 
 def test_bad_input_is_one_sentence():

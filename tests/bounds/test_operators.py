@@ -7,7 +7,7 @@ import torch
 from tests.strategies import random_conv
 
 from sgbt.bounds import DENSE_LIMIT_BYTES, ConvBounds, ObservedRange, StackedCurvature, StackedGrowth
-from sgbt.bounds.dense import human_size, require_affordable
+from sgbt.bounds.growth import human_size, require_affordable
 from sgbt.core.errors import BoundError
 
 

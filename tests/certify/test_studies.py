@@ -13,7 +13,7 @@ from sgbt.certify import Certificate, certify, verify
 from sgbt.certify.oracle import robust_by_oracle
 from sgbt.certify.rows.summary import Summary, by_class
 from sgbt.core.errors import CertificateError
-from sgbt.evaluate.metrics import certified_figures, held_within
+from sgbt.evaluate.metrics import certified_figures, certified_within
 from sgbt.models import TextClassifier, save_classifier
 
 TEXTS = small.dataset(test=30).test
@@ -46,7 +46,7 @@ def test_no_figure_is_made_of_studies(classifier: TextClassifier, studies: list[
             with pytest.raises(CertificateError, match="scale 1e-06"):
                 figures(rows)
         with pytest.raises(CertificateError, match="scale 1e-06"):
-            held_within(rows, 1)
+            certified_within(rows, 1)
         with pytest.raises(CertificateError, match="scale 1e-06"):
             robust_by_oracle(classifier, TEXTS.texts, rows, small.TABLE, most=100)
 

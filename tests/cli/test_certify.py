@@ -98,3 +98,29 @@ def test_a_folder_that_is_not_a_run_is_one_sentence(tmp_path: Path) -> None:
     told = sgbt("certify", tmp_path)
     assert told.returncode == 2
     assert "Traceback" not in told.stderr
+
+
+def test_certify_against_a_threat(reviews: Path, tmp_path: Path) -> None:
+    import torch
+
+    from sgbt.certify.edits import read_threat_rows
+    from sgbt.models import BagOfWords, TextClassifier
+    from sgbt.threats import Vocabulary
+
+    bag = BagOfWords(features=())
+    bag.adopt(codes=torch.arange(4), keys=torch.zeros(0, dtype=torch.int64))
+    with torch.no_grad():
+        bag.bias[0] = 1.0
+        bag.weight[2, 1] = 9.0
+    folder = save_classifier(TextClassifier(bag, Vocabulary(("good", "bad")), dataset().label_names), tmp_path / "bag")
+    out = tmp_path / "rows.jsonl"
+    options = ("certify", folder, "--data", reviews, "--text", "review", "--label", "stars", "--split", "train")
+    told = sgbt(*options, "--threat", "typos:1 + delete:1:any", "--out", out)
+    assert told.returncode == 0, told.stderr
+    assert "threat typos:1 + delete:1:any" in told.stdout
+    rows = read_threat_rows(out)
+    assert f"{sum(row.stays for row in rows):,}" in told.stdout
+    assert {row.threat for row in rows} == {"typos:1 + delete:1:any"}
+    refused = sgbt(*options, "--threat", "typo:1")
+    assert refused.returncode == 2
+    assert "did you mean typos" in refused.stderr

@@ -63,6 +63,7 @@ WRONG = {
     "train": ["nothing.csv", "--out", "new"],
     "predict": ["nowhere", "reviews.csv"],
     "certify": ["runs/no"],
+    "encode": ["nothing.csv"],
     "verify": ["nothing.jsonl", "--model", "runs/no"],
     "explain": ["runs/no", "a film"],
     "attack": ["runs/no"],

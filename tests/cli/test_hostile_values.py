@@ -20,6 +20,7 @@ COMMANDS: dict[str, list[str]] = {
     "train": ["train", "reviews.csv", *TRAIN, "--out", "fresh"],
     "predict": ["predict", "run", "reviews.csv", "--out", "fresh.csv"],
     "certify": ["certify", "run", "--limit", "2"],
+    "encode": ["encode", "reviews.csv", "--threat", "synonyms.json", "--out", "fresh.csv"],
     "explain": ["explain", "run", "a good film"],
     "verify": ["verify", "rows.jsonl", "--model", "run"],
     "attack": ["attack", "run", "--limit", "2", "--method", "greedy"],

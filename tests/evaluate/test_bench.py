@@ -19,7 +19,7 @@ from tests.evaluate.grids import TINY, rows_of, tiny
 from sgbt.core.errors import EvaluationError, SgbtError
 from sgbt.core.shares import Share
 from sgbt.evaluate import RunRecord, Store, bench, gather, read_records
-from sgbt.evaluate.schedule import Silent
+from sgbt.evaluate.schedule import BenchListener
 from sgbt.evaluate.toy import toy_dataset
 from sgbt.evaluate.unit import Unit
 from sgbt.models import load_classifier, save_classifier
@@ -67,10 +67,10 @@ def test_robust_texts_were_right_and_certified_ones_were_robust(finished: Path) 
         clean = record.share("clean")
         assert robust and certified and clean  # noqa: PT018
         assert certified.count <= clean.count
-        assert record.held("certified").sum() == certified.count  # type: ignore[union-attr]
+        assert record.outcome("certified").sum() == certified.count  # type: ignore[union-attr]
 
 
-class Started(Silent):
+class Started(BenchListener):
     def __init__(self) -> None:
         self.titles: list[str] = []
 
@@ -187,7 +187,7 @@ def test_a_failure_is_written_down_and_stops_only_what_needs_it(tmp_path: Path, 
 
 
 def test_a_worker_that_dies_loses_nothing(tmp_path: Path, finished: Path) -> None:
-    class Killer(Silent):
+    class Killer(BenchListener):
         """Kills the worker of the first unit that it hears of."""
 
         killed = 0

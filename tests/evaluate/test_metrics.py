@@ -9,8 +9,7 @@ import pytest
 
 from sgbt.attacks import AttackResult, Swap
 from sgbt.certify import Certificate, Verdict
-from sgbt.evaluate.means import Mean
-from sgbt.evaluate.metrics import AttackFigures, certified_figures, held_within, weakest_words
+from sgbt.evaluate.metrics import AttackFigures, Mean, certified_figures, certified_within, weakest_words
 
 
 def result(index: int, status: str, *, swaps: int = 0, queries: int = 10) -> AttackResult:
@@ -64,9 +63,9 @@ def test_certified_accuracy_is_of_all_texts_and_falls_with_the_budget() -> None:
     ]
     figures = certified_figures(proofs)
     assert (figures["certified_count"], figures["certified_total"]) == (1, 4)
-    assert [sum(held_within(proofs, budget)) for budget in (0, 1, 2, 3, 50)] == [3, 2, 2, 1, 1]
+    assert [sum(certified_within(proofs, budget)) for budget in (0, 1, 2, 3, 50)] == [3, 2, 2, 1, 1]
     limited = [replace(proofs[0], max_substitutions=3, radius=3)]
-    assert [sum(held_within(limited, budget)) for budget in (3, 4)] == [1, 0]
+    assert [sum(certified_within(limited, budget)) for budget in (3, 4)] == [1, 0]
 
 
 def test_texts_with_nothing_to_replace_are_counted_apart() -> None:
@@ -74,7 +73,7 @@ def test_texts_with_nothing_to_replace_are_counted_apart() -> None:
     proofs = [fixed, proof(1, margin=1.0, radius=5), proof(2, margin=-1.0, predicted=1)]
     figures = certified_figures(proofs)
     assert (figures["certified_count"], figures["vacuous_count"], figures["vacuous_total"]) == (1, 1, 3)
-    assert [sum(held_within(proofs, budget)) for budget in (0, 1, 50)] == [2, 1, 1]
+    assert [sum(certified_within(proofs, budget)) for budget in (0, 1, 50)] == [2, 1, 1]
 
 
 def test_the_weakest_words_count_texts_that_broke() -> None:

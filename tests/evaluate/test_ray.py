@@ -14,7 +14,7 @@ from tests.evaluate.grids import TINY, rows_of, tiny
 
 from sgbt.core.errors import EvaluationError
 from sgbt.evaluate import Grid, bench
-from sgbt.evaluate.schedule import Silent
+from sgbt.evaluate.schedule import BenchListener
 from sgbt.evaluate.unit import Unit
 
 ray = pytest.importorskip("ray")
@@ -47,7 +47,7 @@ def small() -> Grid:
     return tiny(TINY.replace('[[methods]]\nobjective = "sgbt"\n', "").replace('method = "sgbt"', 'method = "standard"'))
 
 
-class Killer(Silent):
+class Killer(BenchListener):
     """Kills the worker process of the first unit that is begun on the cluster."""
 
     def __init__(self) -> None:

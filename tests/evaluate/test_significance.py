@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from sgbt.core.errors import SgbtError
 from sgbt.evaluate import compare
-from sgbt.evaluate.outcomes import packed, unpacked
-from sgbt.evaluate.significance import sign_flip
+from sgbt.evaluate.significance import packed, sign_flip, unpacked
 
 
 @given(st.lists(st.integers(-3, 3), max_size=9))

@@ -7,7 +7,7 @@ import numpy as np
 from sgbt.core.shares import Share
 from sgbt.evaluate import RunRecord
 from sgbt.evaluate.metrics import BUDGETS, share_figures
-from sgbt.evaluate.outcomes import packed
+from sgbt.evaluate.significance import packed
 
 METHODS = ("standard", "ibp", "atfl", "sem", "ascc", "gbm", "sgbt", "certified")
 

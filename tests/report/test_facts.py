@@ -83,7 +83,7 @@ def test_a_network_and_a_linear_bag_trained_apart_have_more_than_either() -> Non
     fold = {row["trial"]: row["proven"] for row in rows("trials/network-films")}
     (bag,) = [row["proven"] for row in by_trial("trials/linear-films")["words, places"] if row["fold"] == FOLD]
     assert fold["apart"] > max(bag, fold["alone"])
-    added = [row for row in rows("trials/scripts") if "added to a BagOfNgrams" in row["trial"]]
+    added = [row for row in rows("trials/scripts") if "added to a GramBag" in row["trial"]]
     assert max(added, key=lambda row: row["certified"])["options"]["weight"] == 0
 
 

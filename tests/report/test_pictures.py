@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from tests.conftest import ROOT
 
-from sgbt.report.picture import picture
+from sgbt.report.svg import picture
 
 AGAIN = "run python benchmarks/pictures.py"
 ASSETS = ROOT / "docs" / "assets"

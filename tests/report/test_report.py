@@ -18,8 +18,7 @@ from sgbt.evaluate import RunRecord, read_records, write_records
 from sgbt.report import report_of_folder, report_of_records
 from sgbt.report.build import FORMATS, Report
 from sgbt.report.drawn import by_budget
-from sgbt.report.methods import methods_of
-from sgbt.report.paired import comparisons
+from sgbt.report.methods import comparisons, methods_of
 from sgbt.report.published import TABLE_1
 
 VOID = {"meta", "br", "line", "rect", "circle", "polyline", "polygon"}
@@ -199,7 +198,7 @@ def test_a_pair_is_matched_by_accuracy_on_dev_and_not_on_test() -> None:
     found = comparisons(methods_of(runs), ("sgbt", "gbm-beta*"))
     assert {each.second.label for each in found} == {"gbm-beta0.4"}
     assert [each.metric for each in found] == ["clean", "certified", "pwws", "genetic", "pso"]
-    first, second = (runs[place].held("pwws") for place in (0, 2))
+    first, second = (runs[place].outcome("pwws") for place in (0, 2))
     assert first is not None
     assert second is not None
     pwws = found[2].result
@@ -230,7 +229,7 @@ def test_words_from_texts_cannot_break_the_page() -> None:
 @pytest.mark.parametrize("label", METHODS)
 def test_the_figures_of_made_up_records_are_possible(label: str) -> None:
     own = record(label=label)
-    robust, clean = own.held("pwws"), own.held("clean")
+    robust, clean = own.outcome("pwws"), own.outcome("clean")
     assert robust is not None
     assert clean is not None
     assert not (robust & ~clean).any()

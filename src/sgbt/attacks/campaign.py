@@ -69,8 +69,8 @@ def attack(
     its row is the same in any company and any order. With `out`, rows are appended to a file of JSON lines as they are
     made; the same call after an interruption makes only those that are missing. Rows name their model: a classifier by
     its identity, a callable by its `fingerprint`, which is given here or as an attribute of that name (a text, or a
-    method that gives one). With several `workers`, that many
-    processes share the texts; in each, `together` texts are attacked side by side; the rows are the same.
+    method that gives one). With several `workers`, that many processes share the texts; in each, `together` texts are
+    attacked side by side; the rows are the same.
     """
     words = list(texts.texts if isinstance(texts, Split) else texts)
     if isinstance(texts, Split) and labels is None:
@@ -87,41 +87,9 @@ def attack(
     used = used.without(stop_words) if stop_words else used
     victim = victim_of(model, fingerprint=fingerprint)
     used.require_read_by(victim.tokenizer)
-    names = ("" if out is None else victim.fingerprint), used.hash
     check_seed(seed, AttackError)
-    settings = AttackSettings(*names, name, repr(chosen), seed, max_queries)
     campaign = Campaign(victim, words, labels, used, chosen, name, seed, max_queries, together)
-    results: dict[int, AttackResult] = {}
-    shared: dict[str, Any] = {
-        "model_hash": settings.model_hash,
-        "table_hash": settings.table_hash,
-        "options": options_of(name, chosen),
-        "max_queries": max_queries,
-        "labelled": labels is not None,
-    }
-
-    def same_text(row: AttackRow) -> bool:
-        index, found = row.result.index, row.result
-        if found.method != name or index >= len(words):
-            return True
-        return found.original == words[index] and (labels is None or found.label == labels[index])
-
-    with RowFile(out, ATTACKS) as file:
-        file.require(settings.identity, among=lambda row: row.result.method == name)
-        file.require_texts(same_text)
-        for index in range(len(words)):
-            if known := file.rows.get((name, index)):
-                results[index] = known.result
-                if listener is not None:
-                    listener(known.result)
-        missing = [index for index in range(len(words)) if index not in results]
-        for found in in_processes(campaign.results, missing, workers=workers):
-            result = replace(found, **shared)
-            file.append(AttackRow(settings.hash, result))
-            results[result.index] = result
-            if listener is not None:
-                listener(result)
-    return [results[index] for index in range(len(words))]
+    return campaign.kept(out, listener or (lambda result: None), workers=workers)
 
 
 @dataclass(frozen=True)
@@ -137,6 +105,41 @@ class Campaign:
     seed: int
     max_queries: int | None
     together: int
+
+    def kept(self, out: str | Path | None, listener: Listener, *, workers: int) -> list[AttackResult]:
+        """The rows of all texts: those that the file `out` has, and the others, which are added to it."""
+        model_hash = "" if out is None else self.victim.fingerprint
+        settings = AttackSettings(
+            model_hash, self.table.hash, self.name, repr(self.method), self.seed, self.max_queries
+        )
+        results: dict[int, AttackResult] = {}
+        with RowFile(out, ATTACKS) as file:
+            file.require(settings.identity, among=lambda row: row.result.method == self.name)
+            file.require_texts(lambda row: self._is_about_its_text(row.result))
+            for index in range(len(self.texts)):
+                if known := file.rows.get((self.name, index)):
+                    results[index] = known.result
+                    listener(known.result)
+            missing = [index for index in range(len(self.texts)) if index not in results]
+            for found in in_processes(self.results, missing, workers=workers):
+                result = replace(
+                    found,
+                    model_hash=model_hash,
+                    table_hash=self.table.hash,
+                    options=options_of(self.name, self.method),
+                    max_queries=self.max_queries,
+                    labelled=self.labels is not None,
+                )
+                file.append(AttackRow(settings.hash, result))
+                results[result.index] = result
+                listener(result)
+        return [results[index] for index in range(len(self.texts))]
+
+    def _is_about_its_text(self, row: AttackResult) -> bool:
+        """Whether a row of this method has the text and the label of its number here."""
+        if row.method != self.name or row.index >= len(self.texts):
+            return True
+        return row.original == self.texts[row.index] and (self.labels is None or row.label == self.labels[row.index])
 
     def results(self, indices: Sequence[int]) -> Iterator[AttackResult]:
         """The rows of the given texts, in the order in which they are done."""
@@ -220,7 +223,7 @@ def checked(
         if words[place] not in table.substitutes(tokens.words[place]):
             raise AttackBugError(f"{name}: {tokens.words[place]!r} -> {words[place]!r} is not allowed")
     if changed != {swap.position for swap in swaps}:
-        raise AttackBugError(f"{name}: the swaps told are not the words that changed")
+        raise AttackBugError(f"{name}: the stated swaps are not the words that changed")
     if not changed:
         raise AttackBugError(f"{name}: no word changed")
     after = yield Shown(text)

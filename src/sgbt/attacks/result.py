@@ -167,12 +167,12 @@ def _summary(method: str, results: Sequence[AttackResult]) -> AttackSummary:
     own = [result for result in results if result.method == method]
     attacked = [result for result in own if result.status != SKIPPED]
     broken = [result for result in own if result.status == SUCCESS]
-    held = sum(result.status == FAILED for result in own)
+    robust = sum(result.status == FAILED for result in own)
     return AttackSummary(
         method=method,
         clean=Share(len(attacked), len(own)),
-        robust=Share(held, len(own)),
-        unbroken=Share(held, len(attacked)),
+        robust=Share(robust, len(own)),
+        unbroken=Share(robust, len(attacked)),
         queries=_mean([result.queries for result in attacked]),
         share_changed=_mean([result.share_changed for result in broken]),
         seconds=_mean([result.seconds for result in attacked]),

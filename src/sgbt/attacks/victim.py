@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -23,19 +22,13 @@ from sgbt.models import TextClassifier
 class Victim(Protocol):
     """A model under attack: how it reads a text, what it says, and how to ask it about many variants fast."""
 
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """How a text becomes words."""
-        ...
-
-    @property
-    def max_length(self) -> int | None:
-        """How many words are read."""
-        ...
+    tokenizer: Tokenizer
+    max_length: int | None
+    """How many words are read."""
 
     @property
     def fingerprint(self) -> str:
-        """What tells this model from another, so that rows of two are never mixed; refused where nothing does."""
+        """What distinguishes this model from others: rows of two are never mixed; refused where nothing does."""
         ...
 
     def probabilities(self, texts: Sequence[str]) -> Probabilities:
@@ -51,26 +44,18 @@ class Victim(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
 class ClassifierVictim:
     """A `TextClassifier`."""
 
-    classifier: TextClassifier
+    def __init__(self, classifier: TextClassifier) -> None:
+        self.classifier = classifier
+        self.tokenizer: Tokenizer = classifier.tokenizer
+        self.max_length: int | None = classifier.max_length
 
     @property
     def fingerprint(self) -> str:
         """Its identity."""
         return self.classifier.identity
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """The classifier's own."""
-        return self.classifier.tokenizer
-
-    @property
-    def max_length(self) -> int | None:
-        """The classifier's own limit."""
-        return self.classifier.max_length
 
     def probabilities(self, texts: Sequence[str]) -> Probabilities:
         """What `predict` says."""

@@ -42,7 +42,7 @@ def in_processes(work: Callable[[Sequence[int]], Iterator[T]], numbers: Sequence
             copied = tuple(open_ends) if START == "fork" else ()  # ends that only a copy of this process has too
             process = context.Process(target=_work, args=(work, numbers[worker::workers], sender, copied), daemon=True)
             _start(process)
-            sender.close()  # the worker's copy is the only one left: when it goes, we are told
+            sender.close()  # the worker's copy is the only one left: when it goes, the pipe ends
             processes.append(process)
         while open_ends:
             for ready in wait(open_ends):

@@ -6,9 +6,9 @@ which bound outputs, cost about as much as reading the weights once. No files, n
 """
 
 from sgbt.bounds.activations import ACTIVATIONS, GELU, RELU, SIGMOID, SOFTPLUS, TANH, Activation
+from sgbt.bounds.cell import LSTMGates
 from sgbt.bounds.cnn import ConvBounds
-from sgbt.bounds.curvature import CurvatureBound, StackedCurvature
-from sgbt.bounds.dense import DENSE_LIMIT_BYTES
+from sgbt.bounds.curvature import CurvatureBound, StackedCurvature, local_second_order, proposition_one
 from sgbt.bounds.domains import (
     Domain,
     ObservedRange,
@@ -18,12 +18,10 @@ from sgbt.bounds.domains import (
     reachable_cell_state,
     substitution_box,
 )
-from sgbt.bounds.gates import LSTMGates
-from sgbt.bounds.growth import GrowthBound, StackedGrowth
+from sgbt.bounds.growth import DENSE_LIMIT_BYTES, GrowthBound, StackedGrowth
 from sgbt.bounds.interval import Interval
 from sgbt.bounds.lstm import LSTMCellBounds
 from sgbt.bounds.penalty import GrowthPenalty
-from sgbt.bounds.taylor import local_second_order, proposition_one
 
 __all__ = [
     "ACTIVATIONS",

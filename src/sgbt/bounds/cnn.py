@@ -10,14 +10,17 @@ import torch
 from torch import Tensor, nn
 
 from sgbt.bounds.activations import TANH, Activation
-from sgbt.bounds.dense import require_displacement
 from sgbt.bounds.domains import Domain, is_proven, settle
-from sgbt.bounds.filters import Filters, padding_of
+from sgbt.bounds.growth import require_displacement
 from sgbt.bounds.interval import Interval
-from sgbt.bounds.pooled_curvature import KINK_OBSTACLE, AveragePooledCurvature, MaxPooledCurvature
-from sgbt.bounds.pooled_growth import AveragePooledGrowth, MaxPooledGrowth
-from sgbt.bounds.window_ranges import WindowRanges, flat_texts
-from sgbt.bounds.windows import Windows
+from sgbt.bounds.pooled import (
+    KINK_OBSTACLE,
+    AveragePooledCurvature,
+    AveragePooledGrowth,
+    MaxPooledCurvature,
+    MaxPooledGrowth,
+)
+from sgbt.bounds.windows import Filters, WindowRanges, Windows, flat_texts, padding_of
 from sgbt.core.errors import BoundError, SgbtWarning
 
 Pooling = Literal["max", "average"]

@@ -13,12 +13,10 @@ from functools import lru_cache
 import torch
 from torch import Tensor, nn
 
-from sgbt.bounds.core import PAIRS, core_derivatives
+from sgbt.bounds.cell import PAIRS, Direction, LSTMGates, core_derivatives
 from sgbt.bounds.curvature import CurvatureBound
-from sgbt.bounds.dense import require_affordable
 from sgbt.bounds.domains import Domain, hidden_state_box, is_proven, reachable_cell_state, settle
-from sgbt.bounds.gates import Direction, LSTMGates
-from sgbt.bounds.growth import GrowthBound
+from sgbt.bounds.growth import GrowthBound, require_affordable
 from sgbt.bounds.interval import Interval
 
 

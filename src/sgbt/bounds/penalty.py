@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from sgbt.bounds.activations import Activation
+from sgbt.bounds.cell import Direction
 from sgbt.bounds.cnn import ConvBounds, Pooling
 from sgbt.bounds.domains import Domain, ObservedRange, embedding_table_box, hidden_state_box
-from sgbt.bounds.gates import Direction
 from sgbt.bounds.interval import Interval
 from sgbt.bounds.lstm import LSTMCellBounds
 from sgbt.core.errors import BoundError, SgbtWarning

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial, singledispatch
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from sgbt.certify.black_box import AdditiveModel, EncodedCertificate, Encoder, c
 from sgbt.certify.black_box.additive import Feature
 from sgbt.certify.black_box.encoder import DISTINCTION, RELEVANCE, table_of
 from sgbt.data.token_pattern import across_spaces
-from sgbt.threats import SubstitutionTable
 
 
 class SynonymEncoder(TransformerMixin, BaseEstimator):
@@ -33,7 +31,7 @@ class SynonymEncoder(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        threat: str | Path | SubstitutionTable = "counter_fitted",
+        threat: Any = "counter_fitted",
         *,
         distinction: float = DISTINCTION,
         relevance: float = RELEVANCE,
@@ -64,26 +62,24 @@ class SynonymEncoder(TransformerMixin, BaseEstimator):
 class CertifiedClassifier(ClassifierMixin, BaseEstimator):
     """Any scikit-learn classifier of texts, trained on encoded text and certified on it.
 
-    With `copies`, every text is trained on so many times more, with random choices at its ambiguous words: the model
-    then relies less on what an adversary can choose, and more texts are certified.
+    With `rounds`, a linear model over n-grams is trained again so many times, each time with every text's worst choices
+    under the model before as further texts: it then relies less on what an adversary can choose.
     """
 
     def __init__(
         self,
         estimator: Any,
-        threat: str | Path | SubstitutionTable = "counter_fitted",
+        threat: Any = "counter_fitted",
         *,
         distinction: float = DISTINCTION,
         relevance: float = RELEVANCE,
-        copies: int = 0,
-        seed: int = 0,
+        rounds: int = 0,
     ):
         self.estimator = estimator
         self.threat = threat
         self.distinction = distinction
         self.relevance = relevance
-        self.copies = copies
-        self.seed = seed
+        self.rounds = rounds
 
     def fit(self, X: Sequence[str], y: Sequence[Any]) -> CertifiedClassifier:
         """Choose clusters, then train a copy of the estimator on encoded text."""
@@ -91,9 +87,19 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
         self.encoder_ = Encoder.fit(
             texts, table_of(self.threat), _labels(y), distinction=self.distinction, relevance=self.relevance
         )
-        encoded = self.encoder_.augmented(texts, copies=self.copies, seed=self.seed)
-        self.estimator_ = clone(self.estimator).fit(encoded, np.repeat(np.asarray(y), self.copies + 1))
+        read = [self.encoder_.read(text) for text in texts]
+        seen, labels = [each.written() for each in read], np.asarray(y)
+        self.estimator_ = clone(self.estimator).fit(seen, labels)
         self.classes_ = self.estimator_.classes_
+        numbers = np.searchsorted(self.classes_, labels).tolist()
+        for _ in range(self.rounds):
+            additive = additive_of(self.estimator_)
+            if additive is None:
+                raise ValueError("rounds needs a pipeline of word counts and a linear classifier; leave it 0")
+            worst = [additive.worst(each, number).swaps for each, number in zip(read, numbers, strict=True)]
+            seen += [each.written(swaps) for each, swaps in zip(read, worst, strict=True)]
+            labels = np.concatenate([labels, np.asarray(y)])
+            self.estimator_ = clone(self.estimator).fit(seen, labels)
         return self
 
     def predict(self, X: Sequence[str]) -> np.ndarray:
@@ -124,9 +130,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
         return np.array([row.certified for row in self.certificates(X)], dtype=bool)
 
 
-def certified(
-    pipeline: Any, threat: str | Path | SubstitutionTable = "counter_fitted", **options: Any
-) -> CertifiedClassifier:
+def certified(pipeline: Any, threat: Any = "counter_fitted", **options: Any) -> CertifiedClassifier:
     """A pipeline of vectorizer and classifier, to be trained on encoded text and certified."""
     return CertifiedClassifier(pipeline, threat, **options)
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import torch
 from torch import Tensor
 
 from sgbt.certify.certificate import CLEAN, HEAD, Certificate, may_replace, verdict_of
+from sgbt.certify.edits import ThreatCertificate, certify_against
 from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.read_texts import ReadTexts, in_order
 from sgbt.certify.rows import CERTIFICATES, SYNC_SECONDS
@@ -21,11 +22,12 @@ from sgbt.certify.separable import SeparableBound
 from sgbt.certify.specification import Specification
 from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, lowest_of, offered
 from sgbt.certify.verifier import verifiers, words_at_once
+from sgbt.core.errors import CertificateError
 from sgbt.core.rows import RowFile
 from sgbt.data import Batch, Split
 from sgbt.data.batches import pad
 from sgbt.models import TextClassifier
-from sgbt.threats import SubstitutionTable
+from sgbt.threats import SubstitutionTable, Threat
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +77,38 @@ RECHECKED = 20
 Listener = Callable[[int, int], None]
 
 
+@overload
+def certify(
+    classifier: TextClassifier | Prepared,
+    texts: Split | Sequence[str],
+    table: SubstitutionTable | None = None,
+    *,
+    labels: Sequence[int] | None = None,
+    tiers: Sequence[str] = ...,
+    max_substitutions: int | None = None,
+    scale: float = 1.0,
+    out: str | Path | None = None,
+    listener: Listener | None = None,
+    threads: int | None = None,
+    threat: None = None,
+) -> list[Certificate]: ...
+
+
+@overload
+def certify(
+    classifier: TextClassifier | Prepared,
+    texts: Split | Sequence[str],
+    table: None = None,
+    *,
+    labels: Sequence[int] | None = None,
+    tiers: Sequence[str] = ...,
+    out: str | Path | None = None,
+    listener: Listener | None = None,
+    threads: int | None = None,
+    threat: Threat,
+) -> list[Certificate] | list[ThreatCertificate]: ...
+
+
 def certify(
     classifier: TextClassifier | Prepared,
     texts: Split | Sequence[str],
@@ -87,8 +121,12 @@ def certify(
     out: str | Path | None = None,
     listener: Listener | None = None,
     threads: int | None = None,
-) -> list[Certificate]:
+    threat: Threat | None = None,
+) -> list[Certificate] | list[ThreatCertificate]:
     """Certify texts against every combination of substitutions that `table` allows (by default the model's own).
+
+    With a `threat` in place of a table, against every text that it allows: one of substitutions alone is certified as
+    its table and budget are, any other one by `sgbt.certify.edits`.
 
     A certificate is about every text that the classifier's tokenizer reads as the words of this one with allowed
     substitutes in some places. An edit that joins or splits words ("two,500", "2,500") is another one, and not covered.
@@ -106,6 +144,18 @@ def certify(
     not certified, but has a verdict of its own, and its own margin.
     """
     tiers = check_tiers(tiers)
+    if threat is not None:
+        if table is not None or max_substitutions is not None or isinstance(classifier, Prepared):
+            raise CertificateError(
+                expected="a threat alone, of a classifier",
+                got="a table, a budget or a prepared classifier beside it",
+                where="certify",
+                remedy="join them: Threat.substitutions(table, at_most=2) | ...",
+            )
+        if not threat.only_substitutions:
+            return certify_against(classifier, texts, threat, labels=labels, out=out, listener=listener)
+        limits = [limit for limit in (threat.edits[0].at_most, threat.total) if limit is not None]
+        table, max_substitutions = threat.edits[0].table, min(limits, default=None)
     prepared = prepared_of(classifier, table)
     corpus = ReadTexts.of(prepared.classifier, texts, labels, prepared.index, prepared.reference)
     shared: dict[str, Any] = {

@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from sgbt.cli.screen import Screen
-from sgbt.evaluate.pace import Pace
+from sgbt.evaluate.schedule import BenchListener, Pace
 from sgbt.evaluate.unit import Unit
 
 
-class BenchView:
+class BenchView(BenchListener):
     """A listener of a benchmark that draws on standard error; use it as a context manager."""
 
     def __init__(self, title: str, workers: int, console: Console | None = None) -> None:

@@ -16,6 +16,22 @@ console = Screen()
 ORACLE_LIMIT = 20_000
 
 Run = Annotated[Path, typer.Argument(help="Folder of a trained model; see sgbt train.")]
+RunOrFile = Annotated[Path, typer.Argument(help="Folder of a trained model; with --callable, a file of texts.")]
+ANY = "Any model (--callable)"
+Callable_ = Annotated[
+    str | None,
+    typer.Option("--callable", rich_help_panel=ANY, help="module:function from encoded texts to rows of scores."),
+]
+EncoderFile = Annotated[
+    Path | None, typer.Option(rich_help_panel=ANY, help="The encoder of its texts; see sgbt encode --encoder.")
+]
+Fingerprint = Annotated[
+    str | None, typer.Option(rich_help_panel=ANY, help="What rows call the function: model and version.")
+]
+Queries = Annotated[
+    int, typer.Option(min=1, max=opt.LARGEST, rich_help_panel=ANY, help="Questions about one text at most.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", rich_help_panel=ANY, help="Only say what it would cost.")]
 Tiers = Annotated[
     str,
     typer.Option(help=f"Tiers to try, separated by commas, of {', '.join(TIERS)}; all, or those not too dear."),
@@ -29,7 +45,7 @@ Table_ = Annotated[
 
 
 def certify_(
-    run: Run,
+    run: RunOrFile,
     data: opt.DataOfRun = "",
     text: opt.TextColumn = None,
     label: opt.LabelColumn = None,
@@ -45,12 +61,39 @@ def certify_(
     out: Annotated[
         Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")
     ] = None,
+    threat: Annotated[
+        str | None,
+        typer.Option(help='What may be done to a text in place of substitutions: "model + typos:1 + delete:2".'),
+    ] = None,
     threads: opt.Threads = None,
+    callable_: Callable_ = None,
+    encoder: EncoderFile = None,
+    max_queries: Queries = 4096,
+    fingerprint: Fingerprint = None,
+    dry_run: DryRun = False,
     drop_empty: opt.DropEmpty = False,
     encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
 ) -> None:
     """Prove for each text that no substitution changes its label, and say how many proofs there are."""
+    if callable_ is not None:
+        from sgbt.cli.certify_callable import certify_callable
+
+        certify_callable(
+            callable_,
+            run,
+            encoder=encoder,
+            text=text,
+            label=label,
+            limit=limit,
+            max_substitutions=max_substitutions,
+            max_queries=max_queries,
+            fingerprint=fingerprint,
+            out=out,
+            dry_run=dry_run,
+            encoding=encoding,
+        )
+        return
     import torch
 
     from sgbt.certify.oracle import robust_by_oracle
@@ -63,12 +106,21 @@ def certify_(
     if threads:
         torch.set_num_threads(threads)
     classifier = load_classifier(run)
-    table = parts.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
+    asked = parts.threat_for(classifier, threat, vectors=vectors, data_home=data_home) if threat else None
+    if asked is not None and asked.only_substitutions:
+        table, max_substitutions = parts.as_table(asked, max_substitutions)
+        asked = None
+    elif asked is None:
+        table = parts.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
     reading = Reading(data, text, label, drop_empty=drop_empty, encoding=encoding)
     dataset = reading.for_run(run, data_home=data_home)
     chosen = parts.split_named(dataset.splits, split)
     chosen = chosen[:limit] if limit else chosen
     labels = parts.numbered_as(classifier, dataset.label_names, chosen)
+    if asked is not None:
+        proofs = parts.against_threat(classifier, Split(chosen.name, chosen.texts, labels), asked, out)
+        parts.show_threat(proofs, f"{run}: {len(chosen):,} texts of {dataset.name}, {split}", console)
+        return
     certificates = parts.with_progress(
         classifier, Split(chosen.name, chosen.texts, labels), table, parts.tiers_of(tiers), max_substitutions, out
     )

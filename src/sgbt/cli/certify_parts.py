@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sgbt.certify import DEFAULT_TIERS, Certificate, certify
+from sgbt.certify.edits import ThreatCertificate, ThreatSummary, certify_against
 from sgbt.certify.oracle import Robust
 from sgbt.certify.rows.summary import Summary
 from sgbt.cli import options as opt
@@ -19,7 +20,7 @@ from sgbt.core.registry import TIERS
 from sgbt.core.shares import Share
 from sgbt.data import Split
 from sgbt.models import TextClassifier
-from sgbt.threats import SubstitutionTable
+from sgbt.threats import SubstitutionTable, Threat, parse_threat
 
 
 def table_for(classifier: TextClassifier, name: str, *, vectors: str, data_home: Path | None) -> SubstitutionTable:
@@ -34,6 +35,43 @@ def table_for(classifier: TextClassifier, name: str, *, vectors: str, data_home:
             remedy="name one with --substitutions, such as counter_fitted",
         )
     return table
+
+
+def threat_for(classifier: TextClassifier, written: str, *, vectors: str, data_home: Path | None) -> Threat:
+    """The threat that the command line names; the table `model` is the one that the model was trained for."""
+    return parse_threat(written, lambda name: table_for(classifier, name, vectors=vectors, data_home=data_home))
+
+
+def as_table(threat: Threat, max_substitutions: int | None) -> tuple[SubstitutionTable, int | None]:
+    """A threat of substitutions alone as its table and the smallest of the budgets."""
+    (edit,) = threat.edits
+    assert edit.table is not None
+    limits = [limit for limit in (edit.at_most, threat.total, max_substitutions) if limit is not None]
+    return edit.table, min(limits, default=None)
+
+
+def against_threat(
+    classifier: TextClassifier, split: Split, threat: Threat, out: Path | None
+) -> list[ThreatCertificate]:
+    """A certificate against a threat for every text, with a bar."""
+    with counting() as bars:
+        task = bars.add_task("certifying", total=len(split))
+        return certify_against(
+            classifier, split, threat, out=out, listener=lambda done, of: bars.update(task, completed=done, total=of)
+        )
+
+
+def show_threat(proofs: list[ThreatCertificate], about: str, console: Console) -> None:
+    """What certificates against a threat come to."""
+    summary = ThreatSummary.of(proofs)
+    console.print(f"{about}; threat {summary.threat}", soft_wrap=True)
+    figures = Table("accuracy", "share", "95 % interval", "count", "of", box=None, pad_edge=False)
+    for name, share in (("clean, of all texts", summary.clean), ("certified, of all texts", summary.certified)):
+        low, high = share.interval
+        span = f"{100 * low:.2f} to {100 * high:.2f}"
+        figures.add_row(name, f"{100 * share.value:.2f} %", span, f"{share.count:,}", f"{share.total:,}")
+    console.print(figures)
+    console.print(f"{summary.milliseconds:.2f} ms a text; threat hash {proofs[0].threat_hash[:12]}", soft_wrap=True)
 
 
 def tiers_of(names: str) -> tuple[str, ...]:

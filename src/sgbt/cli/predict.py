@@ -60,7 +60,7 @@ def predict_(
     with counting() as bars, writing(out, otherwise=form) as write:
         task = bars.add_task("predicting", total=None)
         for rows in chunks(source, form, encoding="utf-8-sig" if encoding == "utf-8" else encoding):
-            added = _added(classifier, prepared, _texts(rows, text), max_substitutions)
+            added = _added(classifier, prepared, texts_of(rows, text), max_substitutions)
             _refuse_taken(rows, added)
             write({**rows.columns, **added})
             found.update(added["predicted"] + added.get("verdict", []))
@@ -84,7 +84,8 @@ def _format(file: str, name: str | None) -> str:
     return name
 
 
-def _texts(rows: Table, column: str | None) -> list[str]:
+def texts_of(rows: Table, column: str | None) -> list[str]:
+    """The texts of a file: of the column named, of the only one, or of that named text."""
     from sgbt.core.errors import DataError
 
     only = next(iter(rows.columns)) if len(rows.columns) == 1 else "text"

@@ -50,6 +50,11 @@ VERBS = {
         "Prove for each text that no substitution changes its label.",
         "sgbt certify runs/a --limit 1000 --out certificates.jsonl",
     ),
+    "encode": Verb(
+        "sgbt.cli.encode:encode_",
+        "Write texts in synonym clusters, so that any model over them can be certified.",
+        "sgbt encode reviews.csv --threat counter_fitted --encoder encoder.json --out encoded.csv",
+    ),
     "verify": Verb(
         "sgbt.cli.verify:verify_",
         "Prove certificates again, and find rows that say what is not so.",

@@ -9,8 +9,7 @@ from sgbt.evaluate.bench import Outcome, bench
 from sgbt.evaluate.gather import gather
 from sgbt.evaluate.grid import Cell, Grid
 from sgbt.evaluate.grid_file import SHIPPED, load_grid
-from sgbt.evaluate.means import Mean
-from sgbt.evaluate.metrics import AttackFigures, certified_figures
+from sgbt.evaluate.metrics import AttackFigures, Mean, certified_figures
 from sgbt.evaluate.record import RunRecord, read_records, write_records
 from sgbt.evaluate.significance import Paired, compare
 from sgbt.evaluate.store import Store

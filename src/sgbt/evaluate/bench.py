@@ -13,7 +13,7 @@ from sgbt.evaluate.local import LocalExecutor
 from sgbt.evaluate.materials import Materials
 from sgbt.evaluate.plan import Plan, plan_of
 from sgbt.evaluate.record import RunRecord
-from sgbt.evaluate.schedule import BenchListener, Executor, Schedule, Silent
+from sgbt.evaluate.schedule import BenchListener, Executor, Schedule
 from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import Unit, units_of
 
@@ -54,7 +54,7 @@ def bench(
     with store.driven():
         Plan.load(store.folder).merged(plan, whole=only is None).save(store.folder)
         doing = executor(store) if executor else LocalExecutor(store, workers=workers, data_home=home)
-        schedule = Schedule(units, store, doing, listener or Silent())
+        schedule = Schedule(units, store, doing, listener or BenchListener())
         try:
             schedule.run()
         finally:

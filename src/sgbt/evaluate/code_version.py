@@ -1,10 +1,12 @@
-"""Which code made a result: a hash of the source of the parts involved, blind to comments, docstrings and layout."""
+"""Which code made a result: its commit, and a hash of the source involved, blind to comments and layout."""
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import subprocess
 from functools import cache
+from pathlib import Path
 
 from sgbt.version import PACKAGE
 
@@ -50,3 +52,25 @@ def tree_of(source: str) -> str:
 def _is_note(node: ast.AST) -> bool:
     """A text that stands alone: a docstring of a module, class, function or constant."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+INSTALLED = "installed"
+"""What stands in place of a commit where sgbt does not run from a checkout."""
+
+
+@cache
+def current_commit() -> str:
+    """The commit, with `+` behind it if files differ from it; `installed` outside a checkout."""
+    home = PACKAGE
+    if not (home.parents[1] / ".git").exists():
+        return INSTALLED
+    try:
+        head = _git(home, "rev-parse", "HEAD")
+        return head + ("+" if _git(home, "status", "--porcelain", "--", str(home)) else "")
+    except (OSError, subprocess.SubprocessError):
+        return INSTALLED
+
+
+def _git(home: Path, *arguments: str) -> str:
+    asked = ["git", "-C", str(home), *arguments]
+    return subprocess.run(asked, capture_output=True, text=True, check=True, timeout=20).stdout.strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 from sgbt.attacks import AttackResult
 from sgbt.attacks import read_rows as read_attacks
@@ -17,23 +17,25 @@ from sgbt.core.documents import read_json_object
 from sgbt.core.errors import EvaluationError
 from sgbt.core.rows import read_rows
 from sgbt.core.shares import Share
-from sgbt.evaluate.means import Mean
 from sgbt.evaluate.metrics import (
     PAIRED_BUDGETS,
     AttackFigures,
+    Mean,
     certified_figures,
-    held_within,
+    certified_within,
     mean_figures,
     share_figures,
     weakest_words,
 )
-from sgbt.evaluate.outcomes import packed, within
 from sgbt.evaluate.plan import Plan, PlannedRun
 from sgbt.evaluate.record import RunRecord, read_records, write_records
+from sgbt.evaluate.significance import packed, within
 from sgbt.evaluate.store import MODEL, PREDICTIONS, RECORDS, ROWS, TIMES, Store, read_times
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN
 from sgbt.models.folder import CONFIG
 from sgbt.training.loop.log import read_log
+
+Row = TypeVar("Row", Certificate, AttackResult)
 
 
 def gather(store: Store) -> list[RunRecord]:
@@ -75,7 +77,7 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
         _of_table(run, (row.table_hash for row in certificates), store, done[CERTIFY])
         metrics |= certified_figures(certificates)
         outcomes["certified"] = packed([row.certified for row in certificates])
-        outcomes |= {within(budget): packed(held_within(certificates, budget)) for budget in PAIRED_BUDGETS}
+        outcomes |= {within(budget): packed(certified_within(certificates, budget)) for budget in PAIRED_BUDGETS}
     if PREDICT in done:
         proven = [(row.label, row.certified) for row in certificates] if CERTIFY in done else None
         metrics["by_class"] = ByClass.of(label_names_of(store, done[TRAIN]), answers, proven=proven).to_json()
@@ -104,18 +106,12 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
 
 def certificates_of(store: Store, key: str) -> list[Certificate]:
     """The certificates of a finished unit, numbered as test numbers its texts."""
-    rows = read_certificates(store.place(key) / ROWS)
-    sample = (store.result(key) or {}).get("sample")
-    _whole(rows, store, key)
-    return rows if sample is None else [replace(row, index=sample[row.index]) for row in rows]
+    return _numbered(read_certificates(store.place(key) / ROWS), store, key)
 
 
 def attacks_of(store: Store, key: str) -> list[AttackResult]:
     """The attack results of a finished unit in the order of test, numbered as test numbers its texts."""
-    rows = sorted(read_attacks(store.place(key) / ROWS), key=lambda row: row.index)
-    sample = (store.result(key) or {}).get("sample")
-    _whole(rows, store, key)
-    return rows if sample is None else [replace(row, index=sample[row.index]) for row in rows]
+    return _numbered(sorted(read_attacks(store.place(key) / ROWS), key=lambda row: row.index), store, key)
 
 
 def label_names_of(store: Store, key: str) -> list[str]:
@@ -161,16 +157,10 @@ def _training_figures(folder: Path, result: dict[str, Any]) -> dict[str, Any]:
 
 def _about(model_hash: str, named: Iterable[str], store: Store, key: str) -> None:
     """That the rows of a unit are about the model that was trained; what earlier versions wrote does not say."""
-    if not model_hash:
-        return
-    for name in named:
+    for name in named if model_hash else ():
         if name != model_hash:
-            raise EvaluationError(
-                expected=f"rows about the model with identity {model_hash[:12]}",
-                got=f"one about {name[:12] or 'a model without a name'}",
-                where=str(store.place(key) / ROWS),
-                remedy="delete that folder; sgbt bench then does the work again",
-            )
+            about = name[:12] or "a model without a name"
+            _refuse(f"rows about the model with identity {model_hash[:12]}", f"one about {about}", store, key)
 
 
 def _of_table(run: PlannedRun, named: Iterable[str], store: Store, key: str) -> None:
@@ -178,21 +168,18 @@ def _of_table(run: PlannedRun, named: Iterable[str], store: Store, key: str) -> 
     own = run.substitutions["hash"]
     for name in named:
         if name not in ("", own):
-            raise EvaluationError(
-                expected=f"rows about the substitution table with hash {own[:12]}",
-                got=f"one about {name[:12]}",
-                where=str(store.place(key) / ROWS),
-                remedy="delete that folder; sgbt bench then does the work again",
-            )
+            _refuse(f"rows about the substitution table with hash {own[:12]}", f"one about {name[:12]}", store, key)
 
 
-def _whole(rows: Sequence[Certificate] | Sequence[AttackResult], store: Store, key: str) -> None:
-    """That a finished unit has the rows it wrote: each text once."""
-    texts = int((store.result(key) or {})["texts"])
+def _numbered(rows: list[Row], store: Store, key: str) -> list[Row]:
+    """The rows of a finished unit, one for each of its texts, with the numbers that test gives them."""
+    result = store.result(key) or {}
+    texts, sample = int(result["texts"]), result.get("sample")
     if [row.index for row in rows] != list(range(texts)):
-        raise EvaluationError(
-            expected=f"one row for each of {texts:,} texts",
-            got=f"{len(rows):,} rows",
-            where=str(store.place(key) / ROWS),
-            remedy="delete that folder; sgbt bench then does the work again",
-        )
+        _refuse(f"one row for each of {texts:,} texts", f"{len(rows):,} rows", store, key)
+    return rows if sample is None else [replace(row, index=sample[row.index]) for row in rows]
+
+
+def _refuse(expected: str, got: str, store: Store, key: str) -> NoReturn:
+    remedy = "delete that folder; sgbt bench then does the work again"
+    raise EvaluationError(expected=expected, got=got, where=str(store.place(key) / ROWS), remedy=remedy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -62,9 +62,9 @@ class Rule:
     last_words: int | None = None
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One model to train, and what to measure of it. All options are those that differ from the defaults.
+@dataclass(frozen=True, kw_only=True)
+class Measuring:
+    """What is measured of models, and of which vectors they are made.
 
     `attacks` work on `sample` texts drawn at random from those to measure; with `sample_correct`, texts are drawn until
     the model classifies so many of them correctly, and the wrong ones drawn on the way count as not robust. `certify`
@@ -73,6 +73,28 @@ class Cell:
     With `last_words`, texts are attacked and certified without what stands before so many words at their end.
     """
 
+    vectors: str = "glove"
+    start: EmbeddingStart = field(default_factory=EmbeddingStart)
+    """What networks make of the vectors before they train."""
+    substitutions: str = "counter_fitted"
+    against: tuple[str, ...] = ()
+    attacks: tuple[str, ...] = ()
+    attack_tables: Mapping[str, str] = field(default_factory=dict)
+    attack_options: Mapping[str, Options] = field(default_factory=dict)
+    """Options of attacks, by their names, that differ from the published ones."""
+    sample: int = 1000
+    sample_seed: int = 0
+    sample_correct: bool = False
+    max_queries: int | None = None
+    tiers: tuple[str, ...] = ()
+    certify: int | None = None
+    last_words: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell(Measuring):
+    """One model to train, and what to measure of it. All options are those that differ from the defaults."""
+
     dataset: DataSource
     model: str
     method: Method
@@ -80,20 +102,6 @@ class Cell:
     training: Options
     model_options: Options
     objective_options: Options
-    vectors: str
-    start: EmbeddingStart
-    substitutions: str
-    against: tuple[str, ...]
-    attacks: tuple[str, ...]
-    attack_options: Mapping[str, Options]
-    sample: int
-    sample_seed: int
-    sample_correct: bool
-    max_queries: int | None
-    tiers: tuple[str, ...]
-    certify: int | None
-    attack_tables: Mapping[str, str] = field(default_factory=dict)
-    last_words: int | None = None
 
     @property
     def name(self) -> str:
@@ -105,8 +113,8 @@ class Cell:
         return tuple(each for each in self.attacks if self.attack_tables.get(each, table) == table)
 
 
-@dataclass(frozen=True)
-class Grid:
+@dataclass(frozen=True, kw_only=True)
+class Grid(Measuring):
     """Datasets x models x methods x seeds, each attacked and certified in one way unless a rule says otherwise."""
 
     name: str
@@ -117,23 +125,6 @@ class Grid:
     seeds: tuple[int, ...]
     objectives: Mapping[str, Options] = field(default_factory=dict)
     """Options of objectives, by their names, for all methods that do not say otherwise."""
-    vectors: str = "glove"
-    start: EmbeddingStart = field(default_factory=EmbeddingStart)
-    """What networks make of the vectors before they train."""
-    substitutions: str = "counter_fitted"
-    against: tuple[str, ...] = ()
-    attacks: tuple[str, ...] = ()
-    attack_tables: Mapping[str, str] = field(default_factory=dict)
-    """Tables of attacks, by their names, that do not work with all of `against`."""
-    attack_options: Mapping[str, Options] = field(default_factory=dict)
-    """Options of attacks, by their names, that differ from the published ones."""
-    sample: int = 1000
-    sample_seed: int = 0
-    sample_correct: bool = False
-    max_queries: int | None = None
-    tiers: tuple[str, ...] = ()
-    certify: int | None = None
-    last_words: int | None = None
     training: Options = field(default_factory=dict)
     keep: tuple[str, ...] = ("*",)
     """Patterns of the cells that there are; without any, all."""
@@ -161,6 +152,9 @@ class Grid:
         return chosen
 
     def _cell(self, dataset: DataSource, model: str, method: Method, seed: int) -> Cell:
+        shared = {each.name: getattr(self, each.name) for each in fields(Measuring)}
+        shared["substitutions"] = method.substitutions or self.substitutions
+        shared["against"] = self.against or (self.substitutions,)
         cell = Cell(
             dataset=dataset,
             model=model,
@@ -169,20 +163,7 @@ class Grid:
             training={**self.training, **method.training},
             model_options={**self.models[model], **method.model},
             objective_options={**self.objectives.get(method.objective, {}), **method.options},
-            vectors=self.vectors,
-            start=self.start,
-            substitutions=method.substitutions or self.substitutions,
-            against=self.against or (self.substitutions,),
-            attacks=self.attacks,
-            attack_options=self.attack_options,
-            sample=self.sample,
-            sample_seed=self.sample_seed,
-            sample_correct=self.sample_correct,
-            max_queries=self.max_queries,
-            tiers=self.tiers,
-            certify=self.certify,
-            attack_tables=self.attack_tables,
-            last_words=self.last_words,
+            **shared,
         )
         for rule in self.rules:
             if matches(cell.name, rule.cells):
@@ -197,13 +178,11 @@ def matches(name: str, pattern: str) -> bool:
 
 
 def _ruled(cell: Cell, rule: Rule) -> Cell:
+    chosen = {name: getattr(rule, name) for name in ("attacks", "tiers", "certify", "last_words")}
     return replace(
         cell,
         training={**cell.training, **rule.training},
         model_options={**cell.model_options, **rule.model},
         objective_options={**cell.objective_options, **rule.objective},
-        attacks=cell.attacks if rule.attacks is None else rule.attacks,
-        tiers=cell.tiers if rule.tiers is None else rule.tiers,
-        certify=cell.certify if rule.certify is None else rule.certify,
-        last_words=cell.last_words if rule.last_words is None else rule.last_words,
+        **{name: value for name, value in chosen.items() if value is not None},
     )

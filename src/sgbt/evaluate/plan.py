@@ -1,4 +1,4 @@
-"""The plan of a benchmark, kept beside its results: which units make up which run, and how runs are told apart.
+"""The plan of a benchmark, kept beside its results: which units make up which run, and what distinguishes runs.
 
 With it a report needs neither data nor the grid's file, and a changed configuration, whose units have other keys, can
 never borrow the results of an old one.
@@ -41,7 +41,7 @@ class PlannedRun:
 
     @property
     def place(self) -> tuple[str, str, str, str, int, str]:
-        """What tells runs apart: a newer plan replaces an older one of the same place."""
+        """What distinguishes runs: a newer plan replaces an older one of the same place."""
         return self.grid, self.dataset, self.model, self.label, self.seed, self.substitutions["name"]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from sgbt.evaluate.metrics import Mean
 from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import Unit
 
@@ -45,8 +46,8 @@ class Executor(Protocol):
         ...
 
 
-class BenchListener(Protocol):
-    """Told how a benchmark goes."""
+class BenchListener:
+    """Called as a benchmark goes on; this one does nothing."""
 
     def planned(self, units: Sequence[Unit], finished: Sequence[Unit]) -> None:
         """What there is to do, and what of it was done before."""
@@ -61,22 +62,6 @@ class BenchListener(Protocol):
         """A unit is done, or failed with an error."""
 
 
-class Silent:
-    """The listener that says nothing."""
-
-    def planned(self, units: Sequence[Unit], finished: Sequence[Unit]) -> None:
-        """Say nothing."""
-
-    def started(self, unit: Unit) -> None:
-        """Say nothing."""
-
-    def went_on(self, unit: Unit, fraction: float) -> None:
-        """Say nothing."""
-
-    def settled(self, unit: Unit, error: str) -> None:
-        """Say nothing."""
-
-
 @dataclass
 class Schedule:
     """The state of one benchmark: which units wait, run, are done or failed (`failed` has their errors)."""
@@ -84,7 +69,7 @@ class Schedule:
     units: Sequence[Unit]
     store: Store
     executor: Executor
-    listener: BenchListener = field(default_factory=Silent)
+    listener: BenchListener = field(default_factory=BenchListener)
     failed: dict[str, str] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -138,3 +123,43 @@ class Schedule:
             self.failed[unit.key] = error
             self.listener.settled(unit, error)
         return [unit for unit in waiting if unit.key not in self.failed]
+
+
+class Pace:
+    """Seconds of units by family; a family nobody has seen is taken to be like all units of its kind, or like all."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._left: dict[str, Unit] = {}
+        self._seconds: dict[tuple[str, ...], list[float]] = {}
+        self._remaining: dict[str, float] = {}
+
+    def expect(self, units: Sequence[Unit]) -> None:
+        """What is still to be done."""
+        self._left = {unit.key: unit for unit in units}
+
+    def went_on(self, unit: Unit, fraction: float, seconds: float) -> None:
+        """A running unit came so far in so many seconds."""
+        if fraction > 0.01:
+            self._remaining[unit.key] = seconds * (1 - fraction) / fraction
+
+    def settled(self, unit: Unit, seconds: float, *, counts: bool) -> None:
+        """A unit is over; only one that succeeded says how long the like takes."""
+        self._left.pop(unit.key, None)
+        self._remaining.pop(unit.key, None)
+        if counts:
+            for family in (unit.family, unit.family[:1], ()):
+                self._seconds.setdefault(family, []).append(seconds)
+
+    def seconds_left(self) -> float | None:
+        """The seconds until all is done; None as long as there is nothing to go by."""
+        if not self._seconds and len(self._remaining) < len(self._left):
+            return None
+        left = sum(self._remaining.get(key, self._typical(unit)) for key, unit in self._left.items())
+        return left / min(self._workers, max(len(self._left), 1))
+
+    def _typical(self, unit: Unit) -> float:
+        for family in (unit.family, unit.family[:1], ()):
+            if family in self._seconds:
+                return Mean.of(self._seconds[family]).value
+        return 0.0

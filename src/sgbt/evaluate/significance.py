@@ -1,7 +1,7 @@
 """Paired significance: do two methods differ on the same texts by more than chance would make them?
 
-The test is the exact sign-flip test over texts. For each text, d is the number of seeds on which the first method held
-minus the number on which the second did. If the methods were exchangeable, each d could as well have had the other
+The test is the exact sign-flip test over texts. For each text, d is the number of seeds on which the first method is
+right minus that of the second. If the methods were exchangeable, each d could as well have had the other
 sign, so the sum of all d is one draw from a known distribution: a sum of fair coins, each counting |d|. The p-value is
 the chance of a sum at least as far from zero, computed exactly. With one seed this is McNemar's exact test.
 """
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from sgbt.core.errors import EvaluationError
 
-Held = NDArray[np.bool_]
-"""For every text, whether a method held: was right, was robust, was certified."""
+Outcomes = NDArray[np.bool_]
+"""For every text, whether a model is right, robust or certified."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Two methods on the same texts: how often only the first held, only the second, and the two-sided p-value.
+    """Two methods on the same texts: how often only the first is right, only the second, and the two-sided p-value.
 
     Pairs are counted over seeds, the p-value takes texts as the units that are drawn.
     """
@@ -43,17 +43,17 @@ class Paired:
     def __str__(self) -> str:
         seeds = f" x {self.seeds} seeds" if self.seeds > 1 else ""
         return (
-            f"{100 * self.difference:+.2f} points; only the first held {self.only_first:,} times, only the second "
+            f"{100 * self.difference:+.2f} points; only the first is right {self.only_first:,} times, only the second "
             f"{self.only_second:,}, of {self.texts:,} texts{seeds}; p = {self.p_value:.2g}"
         )
 
 
-def compare(first: Sequence[Held], second: Sequence[Held]) -> Paired:
+def compare(first: Sequence[Outcomes], second: Sequence[Outcomes]) -> Paired:
     """The test for one array per seed of either method, in the same order of seeds and texts."""
-    if len(first) != len(second) or not first or len({len(held) for held in (*first, *second)}) != 1:
+    if len(first) != len(second) or not first or len({len(own) for own in (*first, *second)}) != 1:
         raise EvaluationError(
             expected="the same texts and seeds for both methods",
-            got=f"{[len(held) for held in first]} and {[len(held) for held in second]} texts",
+            got=f"{[len(own) for own in first]} and {[len(own) for own in second]} texts",
             where="compare",
         )
     one, other = np.stack(first), np.stack(second)
@@ -86,3 +86,27 @@ def _coins(weight: int, count: int) -> NDArray[np.float64]:
     chances = np.zeros(2 * weight * count + 1)
     chances[:: 2 * weight] = np.exp(logs)
     return chances
+
+
+def packed(outcomes: Sequence[bool] | Outcomes) -> dict[str, object]:
+    """Bits as hexadecimal digits, first text first, with their number."""
+    bits = np.asarray(outcomes, dtype=bool)
+    return {"texts": len(bits), "held": np.packbits(bits).tobytes().hex()}
+
+
+def unpacked(outcome: dict[str, object]) -> Outcomes:
+    """What `packed` packed."""
+    try:
+        texts, digits = int(str(outcome["texts"])), bytes.fromhex(str(outcome["held"]))
+        if len(digits) != (texts + 7) // 8:
+            raise ValueError("another number of texts than bits")
+    except (KeyError, ValueError) as problem:
+        raise EvaluationError(
+            expected="outcomes that sgbt wrote", got=f"a fault: {problem}", where="outcomes"
+        ) from None
+    return np.unpackbits(np.frombuffer(digits, np.uint8), count=texts).astype(bool)
+
+
+def within(budget: int) -> str:
+    """What the outcome is called that a text was right and proven to stay so for a number of replaced words."""
+    return f"certified, {budget} word" + "s" * (budget != 1)

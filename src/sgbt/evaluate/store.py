@@ -79,7 +79,7 @@ class Store:
             self.begin(unit)
             self._write(self.place(unit.key) / ERROR, {"error": error, "trace": trace, "unit": unit.title})
 
-    def held(self, unit: Unit) -> contextlib.AbstractContextManager[None]:
+    def locked(self, unit: Unit) -> contextlib.AbstractContextManager[None]:
         """Only one process works on a unit at a time; a second one waits, and finds it finished."""
         return exclusive(self.place(unit.key) / ".lock")
 

@@ -20,7 +20,7 @@ from sgbt.core.machine import end_with_parent
 from sgbt.evaluate.materials import Materials
 from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import Unit
-from sgbt.evaluate.working import Tell, perform
+from sgbt.evaluate.working import Progress, perform
 
 QUIET_SECONDS = 0.5
 """How long a worker keeps news of its progress to itself."""
@@ -42,29 +42,29 @@ def main(arguments: list[str]) -> None:
         _send(events, key=unit.key, state="failed" if error else "finished", error=error)
 
 
-def attempt(unit: Unit, store: Store, materials: Materials, tell: Tell) -> str:
+def attempt(unit: Unit, store: Store, materials: Materials, progress: Progress) -> str:
     """Do a unit; the error, written down in the store, if that fails, and nothing otherwise."""
     try:
-        perform(unit, store, materials, tell)
+        perform(unit, store, materials, progress)
     except SgbtError as problem:
         store.fail(unit, str(problem))
         return str(problem)
     except Exception as problem:
-        told = f"{type(problem).__name__}: {problem}"
-        store.fail(unit, told, traceback.format_exc())
-        return told
+        sentence = f"{type(problem).__name__}: {problem}"
+        store.fail(unit, sentence, traceback.format_exc())
+        return sentence
     return ""
 
 
-def now_and_then(tell: Tell) -> Tell:
-    """The same listener, told only what comes some time after what it was told last."""
-    told = time.monotonic()
+def now_and_then(progress: Progress) -> Progress:
+    """The same listener, called again only after some time."""
+    last = time.monotonic()
 
     def throttled(fraction: float) -> None:
-        nonlocal told
-        if time.monotonic() - told > QUIET_SECONDS:
-            told = time.monotonic()
-            tell(fraction)
+        nonlocal last
+        if time.monotonic() - last > QUIET_SECONDS:
+            last = time.monotonic()
+            progress(fraction)
 
     return throttled
 

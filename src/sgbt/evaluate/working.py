@@ -20,8 +20,7 @@ from sgbt.core.machine import peak_bytes
 from sgbt.core.registry import MODELS
 from sgbt.core.rows import write_rows
 from sgbt.data import Split
-from sgbt.evaluate.code_version import code_version
-from sgbt.evaluate.commit import current_commit
+from sgbt.evaluate.code_version import code_version, current_commit
 from sgbt.evaluate.grid import DataSource
 from sgbt.evaluate.materials import Materials, sample_rows
 from sgbt.evaluate.store import MODEL, PREDICTIONS, ROWS, TIMES, Store, read_times
@@ -33,23 +32,23 @@ from sgbt.training.loop.checkpoint import FILE as CHECKPOINT
 from sgbt.training.loop.listeners import Listener
 from sgbt.version import __version__
 
-Tell = Callable[[float], None]
-"""Told how much of a unit is done, from 0 to 1."""
+Progress = Callable[[float], None]
+"""Called with the share of a unit that is done, from 0 to 1."""
 
 
-def perform(unit: Unit, store: Store, materials: Materials, tell: Tell = lambda _: None) -> None:
+def perform(unit: Unit, store: Store, materials: Materials, progress: Progress = lambda _: None) -> None:
     """Do a unit, or go on with what an earlier process left of it, and write its result; a finished one is left alone.
 
     One thread computes: how sums are split over threads would show in the last digits.
     """
     store.begin(unit)
-    with store.held(unit):
+    with store.locked(unit):
         if store.finished(unit.key):
             return
         check_code(unit)
         torch.set_num_threads(1)
         began = time.perf_counter()
-        told = WORK[unit.kind](Workplace(unit, store, materials, tell))
+        measured = WORK[unit.kind](Workplace(unit, store, materials, progress))
         result = {
             "unit": unit.title,
             "seconds": time.perf_counter() - began,
@@ -57,7 +56,7 @@ def perform(unit: Unit, store: Store, materials: Materials, tell: Tell = lambda 
             "commit": current_commit(),
             "sgbt": __version__,
         }
-        store.finish(unit, result | told)
+        store.finish(unit, result | measured)
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Workplace:
     unit: Unit
     store: Store
     materials: Materials
-    tell: Tell
+    progress: Progress
 
     @property
     def folder(self) -> Path:
@@ -141,7 +140,7 @@ def check_code(unit: Unit) -> None:
 
 def _train(at: Workplace) -> dict[str, Any]:
     at.check_data()
-    clock = EpochClock(at.folder / TIMES, at.tell, at.unit.spec["training"]["epochs"])
+    clock = EpochClock(at.folder / TIMES, at.progress, at.unit.spec["training"]["epochs"])
     run = trained(at.unit, at.materials, out=at.folder / MODEL, listener=clock)
     (at.folder / MODEL / CHECKPOINT).unlink(missing_ok=True)  # the folder is complete: nothing is left to resume
     epochs = 1 + max((row["epoch"] for row in run.log.rows), default=-1)
@@ -181,8 +180,8 @@ def start_of(unit: Unit) -> tuple[str, EmbeddingStart, str]:
 class EpochClock:
     """A listener of the training loop that keeps the seconds of every epoch it saw from the first step to the last."""
 
-    def __init__(self, path: Path, tell: Tell, epochs: int) -> None:
-        self._path, self._tell, self._epochs = path, tell, epochs
+    def __init__(self, path: Path, progress: Progress, epochs: int) -> None:
+        self._path, self._progress, self._epochs = path, progress, epochs
         self._times: dict[str, float] = read_times(path)
         self._first, self._steps, self._seen, self._began = 0, 1, 0, 0.0
 
@@ -193,7 +192,7 @@ class EpochClock:
     def step(self, number: int, parts: dict[str, float], accuracy: float, examples: int) -> None:
         """A step was taken."""
         self._seen += 1
-        self._tell((self._first + (number + 1) / self._steps) / self._epochs)
+        self._progress((self._first + (number + 1) / self._steps) / self._epochs)
 
     def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
         """An epoch ended; one that an earlier process had begun has no time of its own."""
@@ -224,7 +223,7 @@ def _certify(at: Workplace) -> dict[str, Any]:
         table,
         tiers=at.unit.spec["tiers"],
         out=at.folder / ROWS,
-        listener=lambda done, of: at.tell(done / of),
+        listener=lambda done, of: at.progress(done / of),
     )
     return {"texts": len(test), "sample": rows, "table": table.name}
 
@@ -235,9 +234,9 @@ def _attack(at: Workplace) -> dict[str, Any]:
     table = at.materials.table(at.unit.means["against"], at.unit.means["vectors"])
     seen: list[int] = []
 
-    def hear(result: AttackResult) -> None:
+    def count(result: AttackResult) -> None:
         seen.append(result.index)
-        at.tell(len(seen) / len(test))
+        at.progress(len(seen) / len(test))
 
     attack(
         at.classifier(),
@@ -247,7 +246,7 @@ def _attack(at: Workplace) -> dict[str, Any]:
         seed=spec["seed"],
         max_queries=spec["max_queries"],
         out=at.folder / ROWS,
-        listener=hear,
+        listener=count,
         **spec["attack_options"],
     )
     return {"texts": len(test), "sample": rows, "table": table.name}

@@ -13,14 +13,11 @@ from sgbt.evaluate import RunRecord, Store, gather, read_records
 from sgbt.evaluate.gather import attacks_of, label_names_of
 from sgbt.evaluate.plan import Plan
 from sgbt.report import drawn, sections
-from sgbt.report.class_section import classes
-from sgbt.report.csv_rows import to_csv
-from sgbt.report.document import Document, Example, Section
-from sgbt.report.examples import examples_of
+from sgbt.report.document import BrokenText, Document, Section
+from sgbt.report.formats import to_csv, to_latex, to_markdown
 from sgbt.report.html import to_html
-from sgbt.report.latex import to_latex
-from sgbt.report.markdown import to_markdown
 from sgbt.report.methods import methods_of
+from sgbt.report.sections import classes, examples_of
 
 FORMATS = (".html", ".md", ".tex", ".csv")
 
@@ -74,7 +71,7 @@ def report_of_records(
     *,
     title: str | None = None,
     pairs: Sequence[tuple[str, str]] = (),
-    examples: Sequence[Example] = (),
+    examples: Sequence[BrokenText] = (),
 ) -> Report:
     """The report of some records."""
     methods = methods_of(records)
@@ -113,9 +110,9 @@ def _about(records: Sequence[RunRecord]) -> str:
     )
 
 
-def _examples(records: Sequence[RunRecord], store: Store) -> list[Example]:
+def _examples(records: Sequence[RunRecord], store: Store) -> list[BrokenText]:
     """A few broken texts of every model's first seed."""
-    found: list[Example] = []
+    found: list[BrokenText] = []
     seen = set()
     for record in records:
         if record.method in seen:

@@ -41,11 +41,11 @@ def accuracy_against_robustness(title: str, dots: Sequence[Dot]) -> str:
         if len(ends) == 2:
             drawing.line(x(dot.clean), y(ends[0]), x(dot.clean), y(ends[1]), f"link s{number % SERIES}")
         if dot.robust is not None:
-            told = f"{dot.name}: clean {dot.clean:.1%}, robust {dot.robust:.1%}"
-            drawing.mark(x(dot.clean), y(dot.robust), number, told)
+            hover = f"{dot.name}: clean {dot.clean:.1%}, robust {dot.robust:.1%}"
+            drawing.mark(x(dot.clean), y(dot.robust), number, hover)
         if dot.certified is not None:
-            told = f"{dot.name}: clean {dot.clean:.1%}, certified {dot.certified:.1%}"
-            drawing.mark(x(dot.clean), y(dot.certified), number, told, hollow=True)
+            hover = f"{dot.name}: clean {dot.clean:.1%}, certified {dot.certified:.1%}"
+            drawing.mark(x(dot.clean), y(dot.certified), number, hover, hollow=True)
     _legend(drawing, [dot.name for dot in dots])
     return drawing.svg()
 
@@ -111,8 +111,8 @@ def heatmap(
             left, top = LEFT + column * wide, TOP + row * tall
             if value is not None:
                 strength = 0.08 + 0.72 * ((value - low) / (high - low) if high > low else 0.5)
-                told = f"{down} {name}, {across} {other}: {value:.1%}"
-                drawing.rect(left + 1, top + 1, wide - 2, tall - 2, "heat", strength, told)
+                hover = f"{down} {name}, {across} {other}: {value:.1%}"
+                drawing.rect(left + 1, top + 1, wide - 2, tall - 2, "heat", strength, hover)
                 drawing.text(left + wide / 2, top + tall / 2 + 5, f"{100 * value:.1f}", "value")
     for column, other in enumerate(columns):
         drawing.text(LEFT + (column + 0.5) * wide, BOTTOM + 18, other, "tick")

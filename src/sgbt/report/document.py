@@ -15,7 +15,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """Rows of figures under columns; `commands` has, row by row, what makes the row's figures, where a command does."""
 
     title: str
@@ -35,7 +35,7 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Fragment:
     """A stretch of text: kept, or an `old` word in whose place an attack put `new`."""
 
     text: str
@@ -43,13 +43,13 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class BrokenText:
     """A text that an attack broke."""
 
     title: str
     before: str
     after: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Fragment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ class Section:
 
     title: str
     note: str = ""
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     charts: tuple[Chart, ...] = ()
-    examples: tuple[Example, ...] = ()
+    examples: tuple[BrokenText, ...] = ()
     folded: bool = False
 
     @property

@@ -63,12 +63,12 @@ def penalties(methods: Sequence[MethodRuns]) -> Section:
         betas, gammas = sorted({beta for beta, _ in points}), sorted({gamma for _, gamma in points})
         for attack in attacks_in(list(points.values())):
             title = f"{dataset}, {model}, {attack}, substitutions {substitutions}"
-            for what, told in (("aua", "AUA, of correct texts"), ("robust", "robust, of all texts")):
+            for what, metric in (("aua", "AUA, of correct texts"), ("robust", "robust, of all texts")):
                 if len(betas) > 1 and len(gammas) > 1:
                     values = {(f"{b:g}", f"{g:g}"): method.value(what, attack) for (b, g), method in points.items()}
                     rows, columns = [f"{beta:g}" for beta in betas], [f"{gamma:g}" for gamma in gammas]
-                    svg = charts.heatmap(f"{title}: {told}", rows, columns, values, "beta", "gamma")
-                    drawn.append(Chart(f"{title}: {told}", svg))
+                    svg = charts.heatmap(f"{title}: {metric}", rows, columns, values, "beta", "gamma")
+                    drawn.append(Chart(f"{title}: {metric}", svg))
             for beta in betas:
                 own = [(gamma, points[beta, gamma]) for gamma in gammas if (beta, gamma) in points]
                 if len(own) > 2 and (len(betas) == 1 or beta == 0.1):

@@ -6,7 +6,7 @@ import re
 from html import escape
 from importlib import resources
 
-from sgbt.report.document import Chart, Document, Example, Figure, Section, Table
+from sgbt.report.document import BrokenText, Chart, Document, Figure, ReportTable, Section
 
 
 def to_html(document: Document) -> str:
@@ -37,7 +37,7 @@ def _section(section: Section) -> str:
     return f'<section id="{_anchor(section)}">\n<h2>{escape(section.title)}</h2>\n{note}\n{inside}\n</section>'
 
 
-def _table(table: Table) -> str:
+def _table(table: ReportTable) -> str:
     words = [_is_words(figure) for figure in table.rows[0]] if table.rows else [False] * len(table.columns)
     head = "".join(
         f"<th{' class=words' if left else ''}>{escape(column)}</th>"
@@ -45,16 +45,16 @@ def _table(table: Table) -> str:
     )
     rows = []
     for place, row in enumerate(table.rows):
-        told = f' title="{escape(table.commands[place])}"' if table.commands else ""
-        rows.append(f"<tr{told}>{''.join(_cell(figure) for figure in row)}</tr>")
+        hover = f' title="{escape(table.commands[place])}"' if table.commands else ""
+        rows.append(f"<tr{hover}>{''.join(_cell(figure) for figure in row)}</tr>")
     return (
         f'<h3>{escape(table.title)}</h3>\n<div class="scroll"><table><thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{chr(10).join(rows)}\n</tbody></table></div>\n{_commands(table)}"
     )
 
 
-def _commands(table: Table) -> str:
-    """What makes the rows, each command once; a row tells its own when it is pointed at."""
+def _commands(table: ReportTable) -> str:
+    """What makes the rows, each command once; a row shows its own when it is pointed at."""
     if not table.commands:
         return ""
     shown = "\n".join(escape(command) for command in dict.fromkeys(table.commands))
@@ -87,13 +87,13 @@ def _charts(charts: tuple[Chart, ...]) -> str:
     return f'<div class="charts">\n{drawn}\n</div>'
 
 
-def _example(example: Example) -> str:
+def _example(example: BrokenText) -> str:
     text = "".join(
         escape(piece.text) if piece.new is None else f"<del>{escape(piece.text)}</del> <ins>{escape(piece.new)}</ins>"
         for piece in example.pieces
     )
-    told = f"<b>{escape(example.before)} → {escape(example.after)}</b> · {escape(example.title)}"
-    return f"<blockquote><header>{told}</header>{text}</blockquote>"
+    header = f"<b>{escape(example.before)} → {escape(example.after)}</b> · {escape(example.title)}"
+    return f"<blockquote><header>{header}</header>{text}</blockquote>"
 
 
 def _anchor(section: Section) -> str:

@@ -1,13 +1,16 @@
-"""Runs that differ in the seed alone, and their figures with interval or spread."""
+"""Runs that differ in the seed alone, their figures with interval or spread, and pairs of methods on the same texts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from sgbt.core.shares import Share
-from sgbt.evaluate import Mean, RunRecord
+from sgbt.evaluate import Mean, Paired, RunRecord, compare
+from sgbt.evaluate.metrics import PAIRED_BUDGETS
+from sgbt.evaluate.significance import Outcomes, within
 from sgbt.report.document import Figure
 from sgbt.report.published import ATTACKS
 
@@ -22,7 +25,7 @@ class MethodRuns:
 
     @property
     def first(self) -> RunRecord:
-        """The run that tells what all of them have in common."""
+        """The run that states what all of them have in common."""
         return self.records[0]
 
     @property
@@ -116,3 +119,56 @@ def presets_in(methods: Iterable[MethodRuns]) -> list[str]:
     """The paper's attacks in its order, each as it was run: as published or, where that was not, in another preset."""
     found = attacks_in(methods)
     return [next((name for name in found if name.partition(":")[0] == attack), attack) for attack in ATTACKS]
+
+
+@dataclass(frozen=True)
+class PairedComparison:
+    """One metric of two methods over the seeds that both have."""
+
+    first: MethodRuns
+    second: MethodRuns
+    metric: str
+    result: Paired
+
+
+def comparisons(methods: Sequence[MethodRuns], pair: tuple[str, str]) -> list[PairedComparison]:
+    """The first method of a pair against the second; of several that the second may be, the one whose accuracy on dev
+    is nearest.
+
+    The match is made on dev and never on test, so that it does not favour either.
+    """
+    first = next((method for method in methods if method.label == pair[0]), None)
+    rivals = [method for method in methods if fnmatchcase(method.label, pair[1]) and method.label != pair[0]]
+    if first is None or not rivals:
+        return []
+    aim = dev_accuracy(first)
+    second = min(rivals, key=lambda method: (abs(dev_accuracy(method) - aim), method.label))
+    found = []
+    for metric in ("clean", *map(within, PAIRED_BUDGETS), "certified", *attacks_in([first])):
+        seeds = _shared(first, second, metric)
+        if seeds:
+            ours, theirs = ([_outcome(method, seed, metric) for seed in seeds] for method in (first, second))
+            found.append(PairedComparison(first, second, metric, compare(ours, theirs)))
+    return found
+
+
+def dev_accuracy(method: MethodRuns) -> float:
+    """The mean clean accuracy on dev of the chosen epochs."""
+    values = [record.metrics["dev"].get("accuracy") for record in method.records if record.metrics.get("dev")]
+    return Mean.of([float(value) for value in values if value is not None]).value
+
+
+def _shared(first: MethodRuns, second: MethodRuns, metric: str) -> list[int]:
+    """Seeds for which both have outcomes of the same texts."""
+    sizes = [
+        {record.seed: record.outcomes[metric]["texts"] for record in method.records if metric in record.outcomes}
+        for method in (first, second)
+    ]
+    return [seed for seed, texts in sizes[0].items() if sizes[1].get(seed) == texts]
+
+
+def _outcome(method: MethodRuns, seed: int, metric: str) -> Outcomes:
+    record = next(record for record in method.records if record.seed == seed)
+    outcome = record.outcome(metric)
+    assert outcome is not None
+    return outcome

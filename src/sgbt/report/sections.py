@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sgbt.attacks import AttackResult
+from sgbt.attacks.result import SUCCESS
 from sgbt.core.registry import TIERS
+from sgbt.core.shares import Share
+from sgbt.data import Tokenizer
 from sgbt.evaluate import RunRecord
-from sgbt.report.document import Figure, Section, Table
-from sgbt.report.methods import NONE, MethodRuns, attacks_in, by_model, presets_in
-from sgbt.report.paired import comparisons, dev_accuracy
+from sgbt.report.document import BrokenText, Figure, Fragment, ReportTable, Section
+from sgbt.report.methods import (
+    NONE,
+    MethodRuns,
+    attacks_in,
+    by_model,
+    comparisons,
+    dev_accuracy,
+    presets_in,
+    share_figure,
+)
 from sgbt.report.published import NOTE, TABLE_1
 
 RESULTS_NOTE = (
@@ -37,8 +49,8 @@ def results(methods: Sequence[MethodRuns]) -> Section:
             for method in group
         ]
         title = f"{dataset}, {model}, substitutions {substitutions}"
-        tables.append(Table(title, tuple(columns), tuple(rows), commands=_commands(group)))
-    warnings = (f" Warning: {told}." for method in methods for told in method.warnings)
+        tables.append(ReportTable(title, tuple(columns), tuple(rows), commands=_commands(group)))
+    warnings = (f" Warning: {warning}." for method in methods for warning in method.warnings)
     return Section("Accuracy, robustness, proofs", RESULTS_NOTE + "".join(warnings), tuple(tables))
 
 
@@ -61,7 +73,7 @@ def beside_the_paper(methods: Sequence[MethodRuns]) -> Section:
             for attack in presets_in(group):
                 columns += [f"{attack.partition(':')[0]} AUA, quoted", f"{attack} AUA, ours", f"{attack} robust, ours"]
             title = f"{dataset}, {model}, substitutions {substitutions}"
-            tables.append(Table(title, tuple(columns), tuple(rows), commands=_commands(own)))
+            tables.append(ReportTable(title, tuple(columns), tuple(rows), commands=_commands(own)))
     return Section("Beside the paper's Table 1", NOTE, tuple(tables))
 
 
@@ -82,7 +94,7 @@ def attack_details(methods: Sequence[MethodRuns]) -> Section:
         if rows:
             columns = ("method", "attack", "success rate", "queries", "words changed", "seconds")
             tables.append(
-                Table(
+                ReportTable(
                     f"{dataset}, {model}, substitutions {substitutions}", columns, tuple(rows), commands=_commands(own)
                 )
             )
@@ -113,7 +125,7 @@ def costs(methods: Sequence[MethodRuns]) -> Section:
         )
     columns = ("dataset", "model", "method", "epochs", "seconds per epoch", "ms per certificate", "median ms by tier")
     note = "On one core of the machine that ran the benchmark, with whatever else it was doing."
-    table = Table("Costs", columns, tuple(rows), commands=_commands(methods))
+    table = ReportTable("Costs", columns, tuple(rows), commands=_commands(methods))
     return Section("What it costs", note, (table,) if rows else ())
 
 
@@ -141,14 +153,14 @@ def pairs(methods: Sequence[MethodRuns], wanted: Sequence[tuple[str, str]]) -> S
                 )
                 commands.append(f"{found.first.command} && {found.second.command}")
     columns = (
-        "dataset", "model", "methods", "who held", "points", "only first", "only second", "texts x seeds", "p-value",
+        "dataset", "model", "methods", "outcome", "points", "only first", "only second", "texts x seeds", "p-value",
     )  # fmt: skip
     note = (
         "Points are the difference of the shares in percent. The p-value is that of the exact sign-flip test over "
         "texts (with one seed, McNemar's exact test), not corrected for the number of tests. Where several methods "
         "could be the second, the one with the nearest clean accuracy on dev was taken."
     )
-    table = Table("Paired tests", columns, tuple(rows), commands=tuple(commands))
+    table = ReportTable("Paired tests", columns, tuple(rows), commands=tuple(commands))
     return Section("Do the methods differ?", note, (table,) if rows else ())
 
 
@@ -166,7 +178,7 @@ def budgets(methods: Sequence[MethodRuns]) -> Section:
         ]
         columns = ("method", *(f"n = {step}" for step in steps), "any")
         title = f"{dataset}, {model}, substitutions {substitutions}"
-        tables.append(Table(title, columns, tuple(rows), commands=_commands(own)))
+        tables.append(ReportTable(title, columns, tuple(rows), commands=_commands(own)))
     note = (
         "The share of all texts, in percent, that is proven to stay right while at most n words are replaced at "
         "once; n = 0 is clean accuracy on the certified texts. A lower bound, from the radius that each certificate "
@@ -187,7 +199,7 @@ def weakest(methods: Sequence[MethodRuns]) -> Section:
                 own.append(method)
         if rows:
             title = f"{dataset}, {model}, substitutions {substitutions}"
-            tables.append(Table(title, ("method", "swap (broken texts)"), tuple(rows), commands=_commands(own)))
+            tables.append(ReportTable(title, ("method", "swap (broken texts)"), tuple(rows), commands=_commands(own)))
     note = "Of the first seed, all attacks together: the swaps that took part in the most broken texts."
     return Section("The weakest words", note, tuple(tables))
 
@@ -208,3 +220,77 @@ def _quoted(value: float) -> Figure:
 
 def _commands(methods: Sequence[MethodRuns]) -> tuple[str, ...]:
     return tuple(method.command for method in methods)
+
+
+CLASS_COLUMNS = ("method", "class", "texts", "right", "right among its answers", "certified")
+CLASS_NOTE = (
+    "Of the first seed, in percent: of the texts of each class, those that are classified correctly and those that are "
+    "certified; and of the texts that the model gives the class, those that have it."
+)
+
+
+def classes(methods: Sequence[MethodRuns]) -> Section:
+    """One table for each dataset, model and substitution table, with a row for each method and class."""
+    tables = []
+    for (dataset, model, substitutions), group in by_model(methods).items():
+        own = [(method, found) for method in group if (found := method.first.by_class)]
+        rows = [
+            (
+                Figure(method.label),
+                Figure(each.name),
+                Figure(f"{each.recall.total:,}"),
+                _figure(each.recall),
+                _figure(each.precision),
+                _figure(each.certified),
+            )
+            for method, found in own
+            for each in found.classes
+        ]
+        if rows:
+            commands = tuple(method.command for method, found in own for _ in found.classes)
+            title = f"{dataset}, {model}, substitutions {substitutions}"
+            tables.append(ReportTable(title, CLASS_COLUMNS, tuple(rows), commands=commands))
+    return Section("Class by class", CLASS_NOTE, tuple(tables), folded=True)
+
+
+def _figure(share: Share | None) -> Figure:
+    return share_figure([share]) if share is not None and share.total else NONE
+
+
+AROUND = 25
+"""Words that are shown on either side of the changes."""
+
+
+def examples_of(results: Sequence[AttackResult], name: str, labels: Sequence[str], most: int = 2) -> list[BrokenText]:
+    """The broken texts with the fewest changes, each text once."""
+    broken = sorted(
+        (result for result in results if result.status == SUCCESS), key=lambda each: (len(each.swaps), each.index)
+    )
+    chosen: dict[int, AttackResult] = {}
+    for result in broken:
+        if len(chosen) < most:
+            chosen.setdefault(result.index, result)
+    return [example_of(result, name, labels) for result in chosen.values()]
+
+
+def example_of(result: AttackResult, name: str, labels: Sequence[str]) -> BrokenText:
+    """One broken text, from some words before its first change to some after its last."""
+    tokens = Tokenizer().tokenize(result.original)
+    new = {swap.position: swap.new for swap in result.swaps}
+    first, last = max(min(new) - AROUND, 0), min(max(new) + AROUND, len(tokens) - 1)
+    pieces = [Fragment("… ")] if first else []
+    position = tokens.starts[first]
+    for place in sorted(new):
+        pieces.append(Fragment(result.original[position : tokens.starts[place]]))
+        pieces.append(Fragment(result.original[tokens.starts[place] : tokens.ends[place]], new[place]))
+        position = tokens.ends[place]
+    pieces.append(Fragment(result.original[position : tokens.ends[last]]))
+    pieces += [Fragment(" …")] if last < len(tokens) - 1 else []
+    title = f"{name}, {result.method}, text {result.index}: {len(result.swaps)} of {result.words} words"
+    return BrokenText(
+        title, _label(labels, result.label), _label(labels, result.after), tuple(p for p in pieces if p.text)
+    )
+
+
+def _label(labels: Sequence[str], number: int) -> str:
+    return labels[number] if number < len(labels) else str(number)

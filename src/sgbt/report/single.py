@@ -16,10 +16,10 @@ from sgbt.core.shares import Share
 from sgbt.evaluate import AttackFigures, RunRecord, certified_figures
 from sgbt.evaluate.gather import curve_of
 from sgbt.evaluate.metrics import share_figures, weakest_words
-from sgbt.evaluate.outcomes import packed
+from sgbt.evaluate.significance import packed
 from sgbt.models import Naming, identity_of
 from sgbt.report.build import Report, report_of_records
-from sgbt.report.examples import examples_of
+from sgbt.report.sections import examples_of
 from sgbt.training import Run
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
+from importlib import resources
 
 SERIES = 8
 """Colours of the page's style, `s0` to `s7`; further series repeat them with other marks."""
@@ -40,10 +41,10 @@ class Drawing:
         """A straight line; `kind` names its style."""
         self.shapes.append(f'<line class="{kind}" x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"/>')
 
-    def path(self, points: Sequence[tuple[float, float]], kind: str, told: str) -> None:
+    def path(self, points: Sequence[tuple[float, float]], kind: str, hover: str) -> None:
         """A line through points."""
         places = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
-        self.shapes.append(f'<polyline class="{kind}" points="{places}"><title>{escape(told)}</title></polyline>')
+        self.shapes.append(f'<polyline class="{kind}" points="{places}"><title>{escape(hover)}</title></polyline>')
 
     def text(self, x: float, y: float, words: str, kind: str = "label", anchor: str = "middle", turn: int = 0) -> None:
         """Words at a place."""
@@ -52,18 +53,18 @@ class Drawing:
             f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}"{turned}>{escape(words)}</text>'
         )
 
-    def rect(self, x: float, y: float, width: float, height: float, kind: str, strength: float, told: str) -> None:
+    def rect(self, x: float, y: float, width: float, height: float, kind: str, strength: float, hover: str) -> None:
         """A box filled more or less strongly."""
         self.shapes.append(
             f'<rect class="{kind}" x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" '
-            f'fill-opacity="{strength:.3f}"><title>{escape(told)}</title></rect>'
+            f'fill-opacity="{strength:.3f}"><title>{escape(hover)}</title></rect>'
         )
 
-    def mark(self, x: float, y: float, series: int, told: str, *, hollow: bool = False) -> None:
+    def mark(self, x: float, y: float, series: int, hover: str, *, hollow: bool = False) -> None:
         """A point of a series; each has its colour and, when colours repeat, its shape."""
         kind = f"mark s{series % SERIES}{' hollow' if hollow else ''}"
         shape = MARKS[series // SERIES % len(MARKS)]
-        title = f"<title>{escape(told)}</title>"
+        title = f"<title>{escape(hover)}</title>"
         if shape == "circle":
             self.shapes.append(f'<circle class="{kind}" cx="{_n(x)}" cy="{_n(y)}" r="5">{title}</circle>')
             return
@@ -86,3 +87,14 @@ class Drawing:
 
 def _n(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
+
+
+def picture(chart: str) -> str:
+    """The chart of a report (`sgbt.report.charts`) as a whole SVG document, in light and in dark."""
+    style = (resources.files("sgbt.report") / "style.css").read_text(encoding="utf-8")
+    colours = style[: style.index("* {")]
+    shapes = "".join(f"{line}\n" for line in style.splitlines() if line.startswith("svg "))
+    paper = '<rect width="100%" height="100%" fill="var(--card)"/>'
+    start, rest = chart.split(">", 1)
+    named = start.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+    return f"{named}>\n<style>\n{colours}{shapes}</style>\n{paper}{rest}\n"

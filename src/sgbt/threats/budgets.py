@@ -32,10 +32,10 @@ class BudgetStates:
         return len(self.step)
 
     @staticmethod
-    def of(lattice: Lattice) -> BudgetStates:
-        """The states of a lattice's paths."""
-        present = tuple(sorted(set(lattice.kind.tolist()) - {KEPT}))
-        return _states(lattice.limited, lattice.total, present)
+    def of(*lattices: Lattice) -> BudgetStates:
+        """The states of the paths of lattices of one threat."""
+        present = {kind for lattice in lattices for kind in np.unique(lattice.kind).tolist()}
+        return _states(lattices[0].limited, lattices[0].total, tuple(sorted(present - {KEPT})))
 
 
 @lru_cache(maxsize=64)

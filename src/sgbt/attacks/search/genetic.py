@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgbt.attacks.queries.engine import Probabilities
-from sgbt.attacks.search.method import Limited, at_least, draw_each, first_where
+from sgbt.attacks.search.method import Limited, at_least, draw_each, first_where, still_original, substitutes_at
 from sgbt.attacks.search.scorer import Asking, Scorer
-from sgbt.attacks.space import SearchSpace, State
+from sgbt.attacks.space import State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +82,9 @@ class Genetic(Limited):
     ) -> Asking[tuple[State, Probabilities]]:
         """Every text with one more word replaced, where that raises the score; and what the victim says of it."""
         label = scorer.label
-        places = draw_each(rng, _still_original(states, weights))
-        owners, positions, choices = _candidates(scorer.space, states, places, self.neighbours)
+        places = draw_each(rng, still_original(states, weights))
+        owners, choices = substitutes_at(scorer.space, places, self.neighbours)
+        positions = places[owners]
         scorer.charge(len(states))  # the papers' code scores the text as it stands beside its candidates
         found = yield from scorer.neighbourhood(states, owners, positions, choices)
         result, probabilities = states.copy(), found.texts.copy()
@@ -94,23 +95,6 @@ class Genetic(Limited):
         result[better, positions[best[better]]] = choices[best[better]]
         probabilities[better] = found.swaps[best[better]]
         return result, probabilities
-
-
-def _still_original(states: State, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each text, the weights of the words that are not yet replaced; of all words, when every one is."""
-    left = np.where(states == 0, weights, 0)
-    left[~left.any(axis=1)] = weights
-    return left
-
-
-def _candidates(
-    space: SearchSpace, states: State, places: NDArray[np.int64], neighbours: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """For each text, the first `neighbours` substitutes at its place."""
-    counts = np.minimum(space.substitutes[places], neighbours)
-    owners = np.repeat(np.arange(len(states)), counts)
-    choices = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1
-    return owners, places[owners], choices
 
 
 GENETIC_PRESETS = {

@@ -44,8 +44,8 @@ class Greedy(Limited):
         """The text after the first step that breaks it, or None."""
         return self.watched(scorer, lambda step: None)
 
-    def watched(self, scorer: Scorer, tell: Callable[[GreedyStep], None]) -> Asking[State | None]:
-        """The same search, telling every swap that it makes, up to the one that breaks or the last that helps."""
+    def watched(self, scorer: Scorer, listener: Callable[[GreedyStep], None]) -> Asking[State | None]:
+        """The same search; `listener` gets every swap made, up to the one that breaks or the last that helps."""
         space, label = scorer.space, scorer.label
         state, left = space.original, float((yield from scorer.probabilities(space.original[None]))[0, label])
         while True:
@@ -59,7 +59,7 @@ class Greedy(Limited):
             state, left = state.copy(), float(probabilities[best, label])
             state[positions[best]] = choices[best]
             broken = bool(scorer.broken(probabilities[best : best + 1])[0])
-            tell(GreedyStep(int(positions[best]), int(choices[best]), state, left, broken))
+            listener(GreedyStep(int(positions[best]), int(choices[best]), state, left, broken))
             if broken:
                 return state
 

@@ -67,6 +67,22 @@ def draw_each(rng: np.random.Generator, weights: NDArray[np.floating]) -> NDArra
     return found
 
 
+def still_original(states: State, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each text, the weights of the words that are not yet replaced; of all words, when every one is."""
+    left = np.where(states == 0, weights, 0)
+    left[~left.any(axis=1)] = weights
+    return left
+
+
+def substitutes_at(
+    space: SearchSpace, places: NDArray[np.int64], most: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each of some texts, all substitutes at its place, or the first `most`: their texts, and their choices."""
+    counts = space.substitutes[places] if most is None else np.minimum(space.substitutes[places], most)
+    owners = np.repeat(np.arange(len(places)), counts)
+    return owners, np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+
+
 def first_where(found: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The first place that is True in each stretch; stretches begin at `starts`, and each has one."""
     places = np.flatnonzero(found)

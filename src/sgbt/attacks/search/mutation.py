@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.attacks.search.method import draw_each
+from sgbt.attacks.search.method import draw_each, first_where, still_original, substitutes_at
 from sgbt.attacks.search.scorer import Asking, Scorer
 from sgbt.attacks.space import State
 
@@ -20,8 +20,8 @@ class Mutation(Protocol):
     """A change of one word."""
 
     def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> Asking[State]:
-        """The first swarm: `count` texts made from the original."""
-        ...
+        """The first swarm: the original, mutated `count` times."""
+        return (yield from self.of_texts(scorer, np.repeat(scorer.space.original[None], count, axis=0), rng))
 
     def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> Asking[State]:
         """Every given text, mutated."""
@@ -29,7 +29,7 @@ class Mutation(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class BestWord:
+class BestWord(Mutation):
     """The paper's code: the best substitute of every word is found, and the word is drawn by what it gains.
 
     Where no swap gains anything, all words are equally likely, and one without substitutes stays as it is.
@@ -56,37 +56,26 @@ class BestWord:
 
 
 @dataclass(frozen=True, slots=True)
-class QuickWord:
+class QuickWord(Mutation):
     """A word that is still original, drawn by its number of substitutes, gets the best of them."""
-
-    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> Asking[State]:
-        """The original, mutated `count` times."""
-        return (yield from self.of_texts(scorer, np.repeat(scorer.space.original[None], count, axis=0), rng))
 
     def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> Asking[State]:
         """One word of each text."""
         if not len(states):
             return states
-        space = scorer.space
         places = draw_each(rng, _weights(scorer, states))
-        counts = space.substitutes[places]
-        owners = np.repeat(np.arange(len(states)), counts)
-        choices = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+        owners, choices = substitutes_at(scorer.space, places)
         found = yield from scorer.neighbourhood(states, owners, places[owners], choices)
-        left = found.swaps[:, scorer.label]
+        left, starts = found.swaps[:, scorer.label], np.searchsorted(owners, np.arange(len(states)))
+        best = first_where(left == np.minimum.reduceat(left, starts)[owners], starts)
         result = states.copy()
-        for owner, part in enumerate(np.split(left, np.cumsum(counts)[:-1])):
-            result[owner, places[owner]] = 1 + int(np.argmin(part))
+        result[np.arange(len(result)), places] = choices[best]
         return result
 
 
 @dataclass(frozen=True, slots=True)
-class RandomWord:
+class RandomWord(Mutation):
     """A word that is still original, drawn by its number of substitutes, gets any of them, as in OpenAttack."""
-
-    def of_original(self, scorer: Scorer, count: int, rng: np.random.Generator) -> Asking[State]:
-        """The original, mutated `count` times."""
-        return (yield from self.of_texts(scorer, np.repeat(scorer.space.original[None], count, axis=0), rng))
 
     def of_texts(self, scorer: Scorer, states: State, rng: np.random.Generator) -> Asking[State]:
         """One word of each text."""
@@ -99,11 +88,7 @@ class RandomWord:
 
 
 def _weights(scorer: Scorer, states: State) -> NDArray[np.float64]:
-    """For each text, the weights of its words that are still original; of all, where none is."""
-    weights = np.minimum(scorer.space.substitutes, MOST_WEIGHT).astype(np.float64)
-    left = np.where(states == 0, weights, 0)
-    left[~left.any(axis=1)] = weights
-    return left
+    return still_original(states, np.minimum(scorer.space.substitutes, MOST_WEIGHT).astype(np.float64))
 
 
 def _best_swaps(

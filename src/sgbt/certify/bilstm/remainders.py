@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds import SIGMOID, TANH, Activation, Interval
-from sgbt.bounds.core import PAIRS, core_derivatives
+from sgbt.bounds.cell import PAIRS, core_derivatives
 from sgbt.bounds.ibp import Pair
 from sgbt.certify.bilstm.boxes import Steps
 from sgbt.certify.lines import Box, offsets

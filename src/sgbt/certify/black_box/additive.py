@@ -25,6 +25,8 @@ from sgbt.certify.black_box.rendering import is_plain, space_between
 Tokens = tuple[str, ...]
 Feature = tuple[int, float]
 Swaps = tuple[tuple[int, str], ...]
+REMEMBERED = 1_000_000
+"""Pieces of text whose tokens are kept."""
 MOST_TRANSITIONS = 20_000
 """Pairs of a state and an alternative at one place; a text with more is not bounded here."""
 
@@ -52,14 +54,15 @@ class AdditiveModel:
     weights: np.ndarray
     intercepts: np.ndarray
     norm: Literal["l1", "l2"] | None = None
-    _differences: dict[tuple[int, int], np.ndarray] = field(default_factory=dict, repr=False)
+    _differences: dict[tuple[int, int], list[float]] = field(default_factory=dict, repr=False)
+    _read: dict[str, Tokens] = field(default_factory=dict, repr=False)
 
     def worst(self, encoded: EncodedText, label: int, *, max_substitutions: int | None = None) -> WorstCase:
         """The label's score minus the largest other one at its least over all choices, or a lower bound of it.
 
         What rounding may do is taken off. Minus infinity, and no swaps, where the text cannot be bounded here.
         """
-        slots = _slots(encoded, self.tokens)
+        slots = _slots(encoded, self._tokens_of)
         steps = None if slots is None else _steps(slots, self.sizes, self.feature)
         if steps is None:
             return WorstCase(-math.inf, {})
@@ -68,12 +71,20 @@ class AdditiveModel:
         found = [self._against(steps, norms, label, rival, max_substitutions) for rival in rivals]
         return min(found, key=lambda each: each.margin)
 
+    def _tokens_of(self, text: str) -> Tokens:
+        found = self._read.get(text)
+        if found is None:
+            if len(self._read) >= REMEMBERED:
+                self._read.clear()
+            found = self._read[text] = tuple(self.tokens(text))
+        return found
+
     def _against(
         self, steps: list[_Step], norms: tuple[float, float], label: int, rival: int, budget: int | None
     ) -> WorstCase:
         weights = self._differences.get((label, rival))
         if weights is None:
-            weights = self._differences[label, rival] = self.weights[label] - self.weights[rival]
+            weights = self._differences[label, rival] = (self.weights[label] - self.weights[rival]).tolist()
         intercept = float(self.intercepts[label] - self.intercepts[rival])
         shift = intercept if self.norm == "l1" else 0.0
         least, size, swaps = _least_sum(steps, weights, shift, budget)
@@ -85,7 +96,8 @@ class AdditiveModel:
         else:
             total, low, high = least + intercept, 1.0, 1.0
         size += abs(intercept) * max(high, 1.0)
-        total -= 1e-12 * (len(steps) + 10) * size  # far above gamma_n times the sum of magnitudes, in float64
+        terms = sum(max(len(each.features) for each in step) for step in steps)
+        total -= 1e-12 * (terms + 10) * size  # far above gamma_n times the sum of magnitudes, in float64
         if low == 0:  # no feature may be left: then the score is the intercept alone
             total = min(total, intercept)
         if high:
@@ -105,20 +117,22 @@ _Step = list[_Transition]
 _Slot = list[tuple[Tokens, Swaps]]
 
 
-def _slots(encoded: EncodedText, tokens: Callable[[str], Sequence[str]]) -> list[_Slot] | None:
-    """Between spaces, what tokens can stand there, each with the swaps for it;
-    None where spaces depend on the choice."""
+def _slots(encoded: EncodedText, tokens: Callable[[str], Tokens]) -> list[_Slot] | None:
+    """Between spaces, the tokens that can stand there, with the swaps for each; None where spaces depend on them."""
     for place, others in encoded.others.items():
         if not all(map(is_plain, (encoded.pieces[place], *others))):
             return None
-    slots = []
+    slots: list[_Slot] = []
     for places in _between_spaces(encoded):
         free = [place for place in places if place in encoded.others]
+        if not free:
+            slots.append([(tokens(encoded.part(places, {})), ())])
+            continue
         alternatives = []
         for chosen in itertools.product(*(("", *encoded.others[place]) for place in free)):
             swaps = {place: word for place, word in zip(free, chosen, strict=True) if word}
             text = encoded.part(places, swaps)
-            alternatives.append((tuple(tokens(text)), tuple(swaps.items())))
+            alternatives.append((tokens(text), tuple(swaps.items())))
         slots.append(alternatives)
     return slots
 
@@ -134,35 +148,52 @@ def _between_spaces(encoded: EncodedText) -> Iterator[range]:
 
 
 def _steps(slots: list[_Slot], sizes: tuple[int, int], feature: Callable[[str], Feature | None]) -> list[_Step] | None:
-    """For every slot the transitions between states, with the features that each adds."""
-    smallest, largest = sizes
-    reach = largest - 1
-    tails: dict[Tokens, None] = {(): None}
-    steps = []
+    """The transitions between states, with the features that each adds; what follows without a choice is one step."""
+    reach = sizes[1] - 1
+    tails: list[Tokens] = [()]
+    steps: list[_Step] = []
+    straight: list[Feature] = []
+    start: Tokens = ()
     for alternatives in slots:
         if len(tails) * len(alternatives) > MOST_TRANSITIONS:
             return None
+        if len(tails) == 1 and len(alternatives) == 1:
+            joined = tails[0] + alternatives[0][0]
+            straight += _added(joined, len(tails[0]), sizes, feature)
+            tails = [joined[-reach:] if reach else ()]
+            continue
+        if tails[0] != start or straight:
+            steps.append([_Transition(start, tails[0], (), tuple(straight))])
         step = []
         for tail in tails:
             for tokens, swaps in alternatives:
                 joined = tail + tokens
-                added = []
-                for end in range(len(tail) + 1, len(joined) + 1):
-                    for size in range(smallest, min(largest, end) + 1):
-                        found = feature(" ".join(joined[end - size : end]))
-                        if found is not None:
-                            added.append(found)
-                step.append(_Transition(tail, joined[-reach:] if reach else (), swaps, tuple(added)))
-        tails = dict.fromkeys(each.after for each in step)
+                added = tuple(_added(joined, len(tail), sizes, feature))
+                step.append(_Transition(tail, joined[-reach:] if reach else (), swaps, added))
         steps.append(step)
+        tails = list(dict.fromkeys(each.after for each in step))
+        start, straight = tails[0], []
+    if straight or not steps:
+        steps.append([_Transition(start, tails[0], (), tuple(straight))])
     return steps
 
 
+def _added(
+    tokens: Tokens, before: int, sizes: tuple[int, int], feature: Callable[[str], Feature | None]
+) -> Iterator[Feature]:
+    """The features of the n-grams that end behind the first `before` tokens."""
+    smallest, largest = sizes
+    for end in range(before + 1, len(tokens) + 1):
+        for size in range(smallest, min(largest, end) + 1):
+            found = feature(tokens[end - 1] if size == 1 else " ".join(tokens[end - size : end]))
+            if found is not None:
+                yield found
+
+
 def _least_sum(
-    steps: list[_Step], weights: np.ndarray, shift: float, budget: int | None
+    steps: list[_Step], weights: list[float], shift: float, budget: int | None
 ) -> tuple[float, float, dict[int, str]]:
-    """The least sum of (weight + shift) times factor over all paths, a bound of magnitudes,
-    and the swaps of such a path."""
+    """The least sum of (weight + shift) times factor over all paths, a bound of magnitudes, and swaps that reach it."""
     width = 1 if budget is None else budget + 1
     best: Mapping[Tokens, list[float]] = {(): [0.0] + [math.inf] * (width - 1)}
     came: list[dict[tuple[Tokens, int], tuple[_Transition, int]]] = []
@@ -172,7 +203,7 @@ def _least_sum(
         origin: dict[tuple[Tokens, int], tuple[_Transition, int]] = {}
         largest = 0.0
         for each in step:
-            values = [(float(weights[number]) + shift) * factor for number, factor in each.features]
+            values = [(weights[number] + shift) * factor for number, factor in each.features]
             added = sum(values)
             largest = max(largest, sum(map(abs, values)))
             cost = 0 if budget is None else len(each.swaps)
@@ -200,6 +231,11 @@ def _norms(steps: list[_Step], norm: str | None) -> tuple[float, float]:
     lows: dict[int, float] = {}
     highs: dict[int, float] = {}
     for step in steps:
+        if len(step) == 1:
+            for number, factor in step[0].features:
+                lows[number] = lows.get(number, 0.0) + factor
+                highs[number] = highs.get(number, 0.0) + factor
+            continue
         seen = [_summed(each.features) for each in step]
         for number in set().union(*seen):
             values = [each.get(number, 0.0) for each in seen]

@@ -203,6 +203,24 @@ class _Run:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What certifying would ask at most: queries in all, texts above the limit, and the versions of the median text."""
+
+    queries: int
+    above: int
+    median: int
+
+
+def cost_of(
+    texts: Sequence[str], encoder: Encoder, *, max_substitutions: int | None = None, max_queries: int = MAX_QUERIES
+) -> Cost:
+    """The cost of `certify_encoded`, before any question is asked."""
+    sizes = sorted(encoder.read(text).combinations(max_substitutions) for text in texts)
+    asked = [size if size <= max_queries else 1 for size in sizes]
+    return Cost(sum(asked), sum(size > max_queries for size in sizes), sizes[len(sizes) // 2] if sizes else 0)
+
+
 def check_limits(**limits: float | None) -> None:
     """Refuse limits that no run can have."""
     least = {"max_queries": 1, "batch": 1, "slack": 0, "max_substitutions": 0}

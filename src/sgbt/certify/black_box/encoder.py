@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
+import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from sgbt.data import Tokenizer
 from sgbt.threats import SubstitutionTable
 
 FORMAT, VERSION = "sgbt-encoder", 1
-DISTINCTION, RELEVANCE = 0.05, 1.0
+DISTINCTION, RELEVANCE = 0.03, 1.0
 """Chosen on a dev split of IMDB's train texts."""
 
 
@@ -58,6 +58,8 @@ class EncodedText:
 
     def part(self, places: range, swaps: Mapping[int, str]) -> str:
         """What stands at some places that follow each other."""
+        if len(places) == 1:
+            return swaps.get(places[0]) or self.pieces[places[0]]
         return rendered([swaps.get(place) or self.pieces[place] for place in places], self.tokenizer)
 
     def combinations(self, max_substitutions: int | None = None) -> int:
@@ -109,6 +111,9 @@ class Encoder:
         A larger `distinction` keeps more words apart: more accuracy, fewer proofs. Where `labels` are given, words that
         say much about them are kept apart, by `relevance`.
         """
+        if not (0 <= distinction < math.inf and 0 <= relevance < math.inf):
+            got = f"{distinction} and {relevance}"
+            raise LexiconError(expected="distinction and relevance, numbers of at least 0", got=got)
         tokenizer = tokenizer or Tokenizer()
         kinds = dict.fromkeys([None] * len(texts) if labels is None else labels)
         numbers = dict(zip(kinds, range(len(kinds)), strict=True))
@@ -143,19 +148,6 @@ class Encoder:
             sum(word in self.table for word in tokens.words),
             self.tokenizer,
         )
-
-    def augmented(self, texts: Sequence[str], *, copies: int, seed: int = 0) -> list[str]:
-        """Each text encoded, followed by so many copies with random choices at its ambiguous words."""
-        rng, found = random.Random(seed), []
-        for text in texts:
-            encoded = self.read(text)
-            found.append(encoded.written())
-            for _ in range(copies):
-                others = encoded.others.items()
-                found.append(
-                    encoded.written({place: rng.choice((encoded.pieces[place], *each)) for place, each in others})
-                )
-        return found
 
     def substitute(self, word: str, code: str) -> str:
         """A word that may stand in for `word` and is encoded as `code`; the word itself where that is so encoded."""
@@ -220,10 +212,19 @@ def listed(table: SubstitutionTable) -> set[str]:
     return set(table.entries).union(*table.entries.values())
 
 
-def table_of(threat: str | Path | SubstitutionTable, *, data_home: Path | None = None) -> SubstitutionTable:
-    """The substitution table that a user's value stands for: itself, a name as on the command line, or a JSON file."""
+def table_of(threat: Any, *, data_home: Path | None = None) -> SubstitutionTable:
+    """The substitution table that a user's value stands for.
+
+    A table, its name as on the command line, a JSON file, or a threat whose edits are substitutions alone.
+    """
     if isinstance(threat, SubstitutionTable):
         return threat
+    if (edits := getattr(threat, "edits", None)) is not None:
+        if [edit.kind for edit in edits] != ["substitutions"]:
+            raise LexiconError(
+                expected="a threat of substitutions", got=", ".join(edit.kind for edit in edits), where="an encoder"
+            )
+        return table_of(edits[0].table)
     from sgbt.embeddings import load_embeddings
     from sgbt.threats.named import table_named
 

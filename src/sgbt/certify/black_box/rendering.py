@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sgbt.data import Tokenizer
+from sgbt.data.tokenizer import ENGLISH
 
 CLOSING = frozenset(",.;:!?)]}%")
 OPENING = frozenset("([{")
@@ -16,7 +17,7 @@ def rendered(pieces: Iterable[str], tokenizer: Tokenizer) -> str:
 
     The default tokenizer reads the result as these words again; any other tokenizer gets a space everywhere.
     """
-    if tokenizer != Tokenizer():
+    if tokenizer.pattern != ENGLISH:
         return " ".join(pieces)
     written: list[str] = []
     before, kind_before = "", _MARK
@@ -31,7 +32,7 @@ def rendered(pieces: Iterable[str], tokenizer: Tokenizer) -> str:
 
 def space_between(before: str, piece: str, tokenizer: Tokenizer) -> bool:
     """Whether `rendered` puts a space between two pieces that follow each other."""
-    return tokenizer != Tokenizer() or not _touching(before, _kind(before), piece, _kind(piece))
+    return tokenizer.pattern != ENGLISH or not _touching(before, _kind(before), piece, _kind(piece))
 
 
 def is_plain(piece: str) -> bool:

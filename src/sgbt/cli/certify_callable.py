@@ -1,0 +1,119 @@
+"""`sgbt certify --callable`: proofs about any function of texts, over encoded text."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from sgbt.certify.black_box import EncodedSummary, Encoder, certify_encoded
+from sgbt.certify.black_box.certifying import cost_of
+from sgbt.cli.predict import texts_of
+from sgbt.cli.progress import counting
+from sgbt.cli.screen import Screen
+from sgbt.core.errors import CertificateError
+from sgbt.data.row_chunks import chunks, format_of
+
+console = Screen()
+
+
+def certify_callable(
+    name: str,
+    file: Path,
+    *,
+    encoder: Path | None,
+    text: str | None,
+    label: str | None,
+    limit: int | None,
+    max_substitutions: int | None,
+    max_queries: int,
+    fingerprint: str | None,
+    out: Path | None,
+    dry_run: bool,
+    encoding: str,
+) -> None:
+    """Certify what a function says about the encoded texts of a file; the cost is shown before the first question."""
+    if encoder is None:
+        raise CertificateError(
+            expected="an encoder that the function's model was trained with",
+            got="none",
+            where="--encoder",
+            remedy="make one with: sgbt encode FILE --encoder encoder.json --out encoded.csv",
+        )
+    made = Encoder.from_json(encoder)
+    texts, labels = _read(file, text, label, limit, encoding)
+    cost = cost_of(texts, made, max_substitutions=max_substitutions, max_queries=max_queries)
+    console.print(
+        f"{len(texts):,} texts: at most {cost.queries:,} queries; {cost.above:,} texts have more than {max_queries:,} "
+        f"versions and are abstained from; the median text has {cost.median:,}",
+        soft_wrap=True,
+    )
+    if dry_run:
+        return
+    classify = _function(name)
+    with counting() as bars:
+        task = bars.add_task("certifying", total=len(texts))
+        rows = certify_encoded(
+            classify,
+            texts,
+            made,
+            labels=labels,
+            max_substitutions=max_substitutions,
+            max_queries=max_queries,
+            fingerprint=fingerprint,
+            out=out,
+            listener=lambda done, of: bars.update(task, completed=done, total=of),
+        )
+    _show(EncodedSummary.of(rows), labelled=labels is not None)
+    if out:
+        console.print(f"rows in {out}", soft_wrap=True)
+
+
+def _read(
+    file: Path, text: str | None, label: str | None, limit: int | None, encoding: str
+) -> tuple[list[str], list[int] | None]:
+    """Texts, and labels as numbers: names are numbered in alphabetical order, as scikit-learn does."""
+    texts: list[str] = []
+    names: list[Any] = []
+    for rows in chunks(file, format_of(file), encoding="utf-8-sig" if encoding == "utf-8" else encoding):
+        texts += texts_of(rows, text)
+        if label is not None or "label" in rows.columns:
+            names += rows.column(label or "label")
+    if not names:
+        return texts[:limit], None
+    if all(str(name).isdecimal() for name in names):
+        numbers = [int(name) for name in names]
+    else:
+        numbers = np.unique([str(name) for name in names], return_inverse=True)[1].tolist()
+    return texts[:limit], numbers[:limit]
+
+
+def _function(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as problem:
+        raise CertificateError(
+            expected="module:function of an importable module", got=f"{name!r} ({problem})", where="--callable"
+        ) from problem
+    if not callable(found):
+        raise CertificateError(expected="a function", got=type(found).__name__, where=f"--callable {name}")
+    return found
+
+
+def _show(summary: EncodedSummary, *, labelled: bool) -> None:
+    figures = Table("proven" if labelled else "of the function's own answers", "share", "count", "of", box=None)
+    for name in ("clean", "certified", "broken", "abstained", "vacuous"):
+        share = getattr(summary, name)
+        figures.add_row(name, f"{100 * share.value:.2f} %", f"{share.count:,}", f"{share.total:,}")
+    console.print(figures)
+    each = summary.milliseconds / max(summary.clean.total, 1)
+    console.print(f"{summary.queries:,} queries, {each:.1f} ms a text", soft_wrap=True)

@@ -1,0 +1,79 @@
+"""`sgbt encode` and `sgbt certify --callable`."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.walked import run
+from tests.small import TABLE
+
+from sgbt.certify.black_box import Encoder, read_encoded
+
+ROWS = [("A GOOD film", "pos"), ("an awful film", "neg"), ("great plot", "pos"), ("a bad movie", "neg")]
+MODEL = """
+import numpy as np
+
+def scores(texts):
+    good = [("good" in text) + ("great" in text) for text in texts]
+    return np.array([[0.5, float(each)] for each in good])
+
+scores.fingerprint = "a rule"
+number = 3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    TABLE.to_json("table.json")
+    Path("reviews.csv").write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in ROWS))
+    Path("my_rules.py").write_text(MODEL)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "my_rules", raising=False)
+    return tmp_path
+
+
+def test_texts_are_encoded_and_a_function_is_certified(folder, capsys):
+    made = ["--threat", "table.json", "--encoder", "encoder.json"]
+    assert run("encode", "reviews.csv", *made, "--out", "encoded.csv") == 0
+    encoder = Encoder.from_json("encoder.json")
+    with Path("encoded.csv").open() as stream:
+        encoded = list(csv.DictReader(stream))
+    assert [row["text"] for row in encoded] == [encoder.encode(text) for text, _ in ROWS]
+    assert [row["label"] for row in encoded] == [label for _, label in ROWS]
+    asked = ["certify", "reviews.csv", "--callable", "my_rules:scores", "--encoder", "encoder.json"]
+    assert run(*asked, "--dry-run") == 0
+    assert "4 texts: at most" in capsys.readouterr().out
+    assert run(*asked, "--out", "rows.jsonl") == 0
+    rows = read_encoded("rows.jsonl")
+    assert [row.label for row in rows] == [1, 0, 1, 0]
+    assert {row.model_hash for row in rows} == {"a rule"}
+    assert "certified" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["certify", "reviews.csv", "--callable", "my_rules:scores"], "an encoder that the function's model"),
+        (["encode", "nothing.csv", "--threat", "table.json"], "got nothing in nothing.csv"),
+        (["encode", "reviews.csv", "--threat", "counterfit"], "did you mean counter_fit?"),
+        (["encode", "reviews.csv", "--threat", "table.json", "--encoder", "reviews.csv"], "sgbt encode"),
+        (["encode", "reviews.csv", "--threat", "table.json", "--label", "stars"], "a column named 'stars'"),
+    ],
+)
+def test_wrong_input_is_one_sentence(folder, capsys, arguments, sentence):
+    assert run(*arguments) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["my_rules:nothing", "no_module:scores", "my_rules:number", ":"])
+def test_what_is_no_function_is_refused(folder, capsys, name):
+    assert run("encode", "reviews.csv", "--threat", "table.json", "--encoder", "e.json", "--out", "e.csv") == 0
+    capsys.readouterr()
+    assert run("certify", "reviews.csv", "--callable", name, "--encoder", "e.json") == 2
+    assert "--callable" in capsys.readouterr().err
