@@ -28,7 +28,7 @@ from sgbt.evaluate.materials import Materials, sample_rows
 from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit, cell_units, training_config
 from sgbt.evaluate.working import untrained
-from sgbt.models import Bag, TextClassifier
+from sgbt.models import TextClassifier
 from sgbt.models.blueprint import parts_of
 from sgbt.models.identity import weights_of
 from sgbt.training import method_of, train
@@ -239,7 +239,7 @@ def _unbreakable(classifier: TextClassifier) -> TextClassifier:
     parts: Sequence[Any] = parts_of(model)
     with torch.no_grad():
         for part in parts:
-            (part.bias if isinstance(part, Bag) else part.head.bias)[0] += 1e3
+            getattr(part, "head", part).bias[0] += 1e3
     return replace(classifier, model=model)
 
 
