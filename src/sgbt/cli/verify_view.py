@@ -7,17 +7,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sgbt.attacks import AttackResult
-from sgbt.certify import Certificate, Verified, verify
+from sgbt.certify import Certificate, Verified
 from sgbt.certify.rows.comparison import Sample
 from sgbt.certify.rows.texts import KnownTexts
-from sgbt.cli.certify_parts import numbered_as, split_named
-from sgbt.cli.progress import counting
 from sgbt.cli.reading import Reading
 from sgbt.core.errors import CertificateError
 from sgbt.core.shares import Share
 from sgbt.models import TextClassifier
-from sgbt.threats import SubstitutionTable
 
 ALL = "all"
 
@@ -39,22 +35,21 @@ def sample_of(given: str) -> Sample:
     return share if share < 1 else None
 
 
-def texts_of(
+def known_texts(
     path: Path | None,
     reading: Reading,
     run: Path,
     classifier: TextClassifier,
-    split: str,
+    split: str | None,
     *,
     data_home: Path | None,
 ) -> KnownTexts:
     """The texts that rows are about: those of a file, or those of the data that the run was trained on."""
     if path is not None:
         return KnownTexts.read(path)
-    dataset = reading.for_run(run, data_home=data_home)
-    chosen = split_named(dataset.splits, split)
-    labels = numbered_as(classifier, dataset.label_names, chosen)
-    return KnownTexts(dict(enumerate(chosen.texts)), dict(enumerate(labels.tolist())))
+    found = reading.texts(run, classifier, split, data_home=data_home)
+    labels = None if found.labels is None else dict(enumerate(found.labels))
+    return KnownTexts(dict(enumerate(found.texts)), labels)
 
 
 def of_rows(known: KnownTexts, rows: Sequence[Certificate]) -> KnownTexts:
@@ -62,33 +57,6 @@ def of_rows(known: KnownTexts, rows: Sequence[Certificate]) -> KnownTexts:
     indices = [row.index for row in rows if row.index in known.texts]
     labels = None if known.labels is None else {index: known.labels[index] for index in indices}
     return KnownTexts({index: known.texts[index] for index in indices}, labels)
-
-
-def with_progress(
-    classifier: TextClassifier,
-    rows: Sequence[Certificate],
-    known: KnownTexts,
-    table: SubstitutionTable,
-    attacks: Sequence[AttackResult],
-    sample: Sample,
-    seed: int | None,
-    where: str,
-) -> Verified:
-    """`verify` with a bar."""
-    with counting() as bars:
-        task = bars.add_task("proving again", total=len(rows))
-        return verify(
-            classifier,
-            rows,
-            known.texts,
-            table,
-            labels=known.labels,
-            attacks=attacks,
-            sample=sample,
-            seed=seed,
-            where=where,
-            listener=lambda done, of: bars.update(task, completed=done, total=of),
-        )
 
 
 def show(found: Verified, console: Console) -> None:
