@@ -38,8 +38,8 @@ from sgbt.training import (
 )
 from sgbt.training.beginning import whole_vocabulary
 from sgbt.training.config import with_options
+from sgbt.training.linear import words as linear
 from sgbt.training.linear.words import fit_features
-from sgbt.training.linear.words import words as linear
 from sgbt.training.loop.steps import Corpus, Examples
 from sgbt.training.sharing import TiedWeights
 

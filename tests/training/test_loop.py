@@ -16,8 +16,8 @@ from tests.training.runner import Options, trained
 
 from sgbt.models import TextCNN, weights_hash
 from sgbt.training import IBP, SEM, Standard
+from sgbt.training.loop import trainer as loop
 from sgbt.training.loop.trainer import Trainer
-from sgbt.training.loop.trainer import trainer as loop
 
 RUNNER = Path(__file__).parent / "runner.py"
 

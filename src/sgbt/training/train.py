@@ -28,7 +28,7 @@ from sgbt.training.beginning import (
 )
 from sgbt.training.config import PRESETS, TrainingConfig, preset_for
 from sgbt.training.initialisers import Initialiser
-from sgbt.training.linear.words import ngrams, words  # noqa: F401 - they register their trainers
+from sgbt.training.linear import ngrams, words  # noqa: F401 - they register their trainers
 from sgbt.training.loop.listeners import Listener, Listeners
 from sgbt.training.loop.log import RunLog, plot_log
 from sgbt.training.loop.parallel import Processes, device_named, together
