@@ -36,6 +36,10 @@ def train_(
     ] = None,
     substitutions: opt.Substitutions = "auto",
     vectors: opt.Vectors = "glove",
+    threat: Annotated[
+        str | None,
+        typer.Option(help='Fit --model linear to the worst case of a threat: "typos:2", "counter_fitted + delete:2".'),
+    ] = None,
     limit: opt.Limit = None,
     test: Annotated[bool, typer.Option("--test", help="At the end, measure accuracy on the test split, once.")] = False,
     threads: opt.Threads = None,
@@ -52,6 +56,7 @@ def train_(
 
     from sgbt.cli import train_view as parts
     from sgbt.cli.certify_view import show_classes
+    from sgbt.cli.threat_fit import ThreatOptions, fit_to_threat
     from sgbt.training import preset_for, preset_named, train
     from sgbt.training.config import chosen, read_toml, with_options
     from sgbt.training.loop.listeners import Listeners, TensorBoardListener
@@ -76,6 +81,10 @@ def train_(
     reading = replace(reading, data=data)
     whole = reading.load(data_home=data_home)
     dataset = parts.limited(whole, limit) if limit else whole
+    if threat:
+        fit_to_threat(threat, dataset, out, console, ThreatOptions(context, tables, epochs, seed, vectors))
+        reading.keep(out, whole)
+        return
     settings = preset_named(preset) if preset else preset_for(model, dataset.name)
     settings = with_options(
         settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "the table training"
