@@ -119,7 +119,9 @@ def certify_(
     labels = parts.numbered_as(classifier, dataset.label_names, chosen)
     if asked is not None:
         proofs = parts.against_threat(classifier, Split(chosen.name, chosen.texts, labels), asked, out)
-        parts.show_threat(proofs, f"{run}: {len(chosen):,} texts of {dataset.name}, {split}", console)
+        parts.show_threat(
+            proofs, classifier.label_names, f"{run}: {len(chosen):,} texts of {dataset.name}, {split}", console
+        )
         return
     certificates = parts.with_progress(
         classifier, Split(chosen.name, chosen.texts, labels), table, parts.tiers_of(tiers), max_substitutions, out

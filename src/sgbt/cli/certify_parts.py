@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from sgbt.certify.edits import ThreatCertificate, ThreatSummary, certify_against
 from sgbt.certify.oracle import Robust
 from sgbt.certify.rows.summary import Summary
 from sgbt.cli import options as opt
+from sgbt.cli.class_view import show_classes
 from sgbt.cli.progress import counting
+from sgbt.core.by_class import ByClass
 from sgbt.core.errors import CertificateError, DataError
 from sgbt.core.registry import TIERS
 from sgbt.core.shares import Share
@@ -61,17 +64,26 @@ def against_threat(
         )
 
 
-def show_threat(proofs: list[ThreatCertificate], about: str, console: Console) -> None:
+def show_threat(proofs: list[ThreatCertificate], names: Sequence[str], about: str, console: Console) -> None:
     """What certificates against a threat come to."""
     summary = ThreatSummary.of(proofs)
     console.print(f"{about}; threat {summary.threat}", soft_wrap=True)
     figures = Table("accuracy", "share", "95 % interval", "count", "of", box=None, pad_edge=False)
-    for name, share in (("clean, of all texts", summary.clean), ("certified, of all texts", summary.certified)):
+    lines = [
+        ("clean, of all texts", summary.clean),
+        ("certified, of all texts", summary.certified),
+        ("not proven, of all texts", summary.abstained),
+    ]
+    if summary.vacuous.count:
+        lines.append(("right with nothing to edit, of all texts", summary.vacuous))
+    for name, share in lines:
         low, high = share.interval
         span = f"{100 * low:.2f} to {100 * high:.2f}"
         figures.add_row(name, f"{100 * share.value:.2f} %", span, f"{share.count:,}", f"{share.total:,}")
     console.print(figures)
     console.print(f"{summary.milliseconds:.2f} ms a text; threat hash {proofs[0].threat_hash[:12]}", soft_wrap=True)
+    answers = [(row.label, row.predicted) for row in proofs]
+    show_classes(ByClass.of(names, answers, proven=[(row.label, row.certified) for row in proofs]), console)
 
 
 def tiers_of(names: str) -> tuple[str, ...]:
