@@ -13,8 +13,8 @@ from sgbt.cli.verbs import VERBS
 PAGE = "reference/commands.md"
 INTRODUCTION = """# Commands
 
-Every command tells an expected problem in one sentence with exit code 2; `--debug` shows the traceback. Each says with
-`--help` what this page says. An interrupted command, run again, goes on where it stood.
+Every command reports bad input in one sentence with exit code 2; `--debug` shows the traceback. Each prints with
+`--help` what this page says. An interrupted command, run again, resumes.
 """
 
 

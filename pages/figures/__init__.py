@@ -3,4 +3,15 @@
 from pages.figures import certificates, demo, grids, records, reproduction, speed, trial_tables, trials
 from pages.registry import FIGURES
 
-__all__ = ["FIGURES", "certificates", "demo", "grids", "records", "reproduction", "speed", "trial_tables", "trials"]
+__all__ = [
+    "FIGURES",
+    "any_model",
+    "certificates",
+    "demo",
+    "grids",
+    "records",
+    "reproduction",
+    "speed",
+    "trial_tables",
+    "trials",
+]

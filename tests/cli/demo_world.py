@@ -24,7 +24,7 @@ from tests.soundness.trained import dataset, table, vectors
 from sgbt.cli import demo as command
 from sgbt.cli import demo_stages
 from sgbt.cli.app import main
-from sgbt.cli.training_view import TrainingView
+from sgbt.cli.train_view import TrainingView
 
 MOMENT = 0.02
 SIZES = ("--reviews", "200", "--limit", "40")
@@ -35,7 +35,7 @@ Put = Callable[[Any, str, Any], None]
 def made_up(put: Put = setattr) -> None:
     """Put the made-up world in the place of the real one; the `setattr` of a monkeypatch undoes it afterwards."""
     put(command, "get", lambda name, **options: SimpleNamespace(provider="a test"))
-    put(demo_stages.opt, "dataset_of", lambda *given, **options: dataset())
+    put(demo_stages, "Reading", lambda name: SimpleNamespace(load=lambda data_home: dataset()))
     put(demo_stages.opt, "vectors_of", lambda *given, **options: vectors())
     put(demo_stages.opt, "table_of", lambda *given, **options: table())
 

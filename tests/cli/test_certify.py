@@ -81,7 +81,7 @@ def test_explain_marks_words_and_tells_margin_and_radius(run: Path) -> None:
     ("arguments", "said"),
     [
         (("--tiers", "magic"), "tiers among"),
-        (("--split", "all"), "train, dev, test"),
+        (("--split", "tets"), "train, dev, test, all"),
         (("--limit", "0"), "greater than or equal to 1"),
         (("--max-substitutions", "-2"), "at least 0"),
         (("--substitutions", "nonsense"), "--substitutions"),

@@ -8,7 +8,7 @@ from tests.resources.things import CONTENT, PATH, Given, thing
 from typer.testing import CliRunner
 
 from sgbt.cli.app import app
-from sgbt.cli.progress import ProgressBars
+from sgbt.cli.screen import ProgressBars
 from sgbt.core.errors import NotVerifiedWarning, ResourceError
 from sgbt.core.files import user_cache
 from sgbt.resources import CATALOGUE, UnavailableError

@@ -64,7 +64,7 @@ def test_the_reach_of_each_table_is_a_row(folder: Path, sgbt_command: Command) -
     ("arguments", "sentence"),
     [
         (["empty.csv", *PLAIN], "expected rows of data, got an empty file in empty.csv."),
-        (["latin.csv", *PLAIN], "got the byte 0xe9 in line 42 of latin.csv"),
+        (["latin.csv", *PLAIN, "--encoding", "utf-8"], "got the byte 0xe9 in line 42 of latin.csv"),
         (["blank.csv", *PLAIN], "got an empty one in line 42 of blank.csv"),
         (
             ["endless.csv", *PLAIN],

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import pytest
 from tests.cli.walked import TRAIN, run
@@ -59,10 +58,9 @@ def options(command: Any, name: str) -> Iterator[tuple[str, str, bool]]:
         yield from options(each, f"{name} {inner}")
     if command.callback is None or hasattr(command, "commands"):
         return
-    kinds = get_type_hints(inspect.unwrap(command.callback))
     for option in command.params:
         if option.param_type_name == "option" and not option.is_flag:
-            yield name, option.opts[0], bool({int, float} & {kinds[option.name], *get_args(kinds[option.name])})
+            yield name, option.opts[0], option.type_descriptor.annotation in (int, float)
 
 
 OPTIONS = [each for name, verb in VERBS.items() for each in options(verb.load(name), name)]

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.walked import run
 
 from sgbt.certify import certify
-from sgbt.data import row_chunks
+from sgbt.data import table_files
 from sgbt.models import load_classifier
 
 TEXTS = ["a good film", "bad plot, bad film", "the film", "zzz qqq", 'a "good" one\nof two lines', "", "great film"]
@@ -24,7 +24,7 @@ def _here(world: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A folder of one's own with the run, the same texts in every format, and chunks of three rows."""
     monkeypatch.chdir(tmp_path)
     Path("run").symlink_to(world / "run")
-    monkeypatch.setattr(row_chunks.chunks, "__kwdefaults__", {"encoding": "utf-8-sig", "rows": 3})
+    monkeypatch.setattr(table_files.chunks, "__kwdefaults__", {"rows": 3, "names": None})
     for name, mark in (("new.csv", ","), ("new.tsv", "\t")):
         with Path(name).open("w", newline="") as stream:
             csv.writer(stream, delimiter=mark).writerows([("id", "text"), *zip(NUMBERS, TEXTS, strict=True)])
@@ -102,10 +102,14 @@ def test_bad_files_are_one_sentence_and_leave_nothing(
     assert set(Path().iterdir()) == before
 
 
+@pytest.mark.filterwarnings("always::sgbt.core.errors.SgbtWarning")
 def test_bytes_of_another_encoding_and_broken_gzip(capsys: pytest.CaptureFixture[str]) -> None:
     Path("latin.csv").write_bytes("text\ncafé\n".encode("latin-1"))
-    assert run("predict", "run", "latin.csv", "--out", "out.csv") == 2
+    assert run("predict", "run", "latin.csv", "--encoding", "utf-8", "--out", "out.csv") == 2
     assert "0xe9" in capsys.readouterr().err
+    assert run("predict", "run", "latin.csv", "--out", "out.csv") == 0
+    assert "sgbt: note: latin.csv is not in UTF-8 (the byte 0xe9); it is read as cp1252" in capsys.readouterr().err
+    assert Path("out.csv").read_text(encoding="utf-8").splitlines()[1].startswith("café,")
     assert run("predict", "run", "latin.csv", "--encoding", "latin-1", "--out", "out.csv") == 0
     Path("cut.csv.gz").write_bytes(Path("new.csv.gz").read_bytes()[:-9])
     assert run("predict", "run", "cut.csv.gz", "--out", "cut.csv") == 2

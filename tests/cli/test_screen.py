@@ -83,7 +83,7 @@ NAME = "fi\x1b[31mlm\u202e"
         ["certify", NAME],
         ["certify", "run", "--tiers", NAME],
         ["attack", "run", "--method", NAME],
-        ["explain", "run", "a film", "--label", NAME],
+        ["explain", "run", "a film", "--defend", NAME],
         ["data", "get", NAME],
         ["bench", NAME, "--out", "new"],
         ["report", NAME],

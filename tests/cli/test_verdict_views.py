@@ -19,8 +19,8 @@ from sgbt.certify import explain, read_rows
 from sgbt.cli import explain_view
 from sgbt.cli.app import app
 from sgbt.cli.attack_view import show_summary
-from sgbt.cli.bench_summary import show_outcome
-from sgbt.cli.class_view import MOST, show_classes
+from sgbt.cli.bench_view import show_outcome
+from sgbt.cli.certify_view import MOST, show_classes
 from sgbt.core.by_class import ByClass
 from sgbt.data import load_dataset
 from sgbt.evaluate import Outcome

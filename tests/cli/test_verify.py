@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.cli.walked import run
 
-from sgbt.cli.verify_parts import sample_of
+from sgbt.cli.verify_view import sample_of
 from sgbt.core.errors import CertificateError
 
 

@@ -37,6 +37,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("header.csv").write_text("text,label\n")
         Path("noise.csv").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
         Path("reviews.docx").write_bytes(b"PK")
+        Path("reviews.xlsx").write_bytes(b"PK")
         Path("folder").mkdir()
         Path("folder-full").mkdir()
         Path("folder-full/holiday.jpg").touch()

@@ -29,7 +29,7 @@ BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
         b"review,label\na,1\n",
         {},
         "expected a column named 'text', got the columns 'review', 'label' in {path}; "
-        "name the columns with --text and --label.",
+        "name the columns, or their positions, with --text and --label.",
     ),
     "named column missing": (
         "a.csv",
@@ -41,7 +41,8 @@ BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
         "a.csv",
         b"text,label,text\na,1,b\n",
         {},
-        "expected a different name for each column, got 'text' twice in line 1 of {path}; rename one.",
+        "expected a different name for each column, got 'text' twice in line 1 of {path}; "
+        "rename one, or pass --no-header if the file has no line of names.",
     ),
     "empty file": ("a.csv", b"", {}, "expected rows of data, got an empty file in {path}."),
     "only a byte order mark": ("a.csv", b"\xef\xbb\xbf\n", {}, "expected rows of data, got an empty file in {path}."),
@@ -52,14 +53,14 @@ BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
         csv("good,1", " ,0"),
         {},
         "expected a text with at least one word, got an empty one in line 3 of {path}; "
-        "remove such rows, or have them left out with --drop-empty.",
+        "fill it in, or have such rows left out with --drop-empty.",
     ),
     "null text": (
         "a.jsonl",
         b'{"text": null, "label": 1}\n',
         {},
         "expected a text with at least one word, got an empty one in line 1 of {path}; "
-        "remove such rows, or have them left out with --drop-empty.",
+        "fill it in, or have such rows left out with --drop-empty.",
     ),
     "a text that is a number": (
         "a.jsonl",
@@ -71,39 +72,39 @@ BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
         "a.csv",
         csv("good,1", "bad,"),
         {},
-        "expected a label, got none in line 3 of {path}; fill it in or remove the row.",
+        "expected a label, got none in line 3 of {path}; fill it in, or have such rows left out with --drop-empty.",
     ),
     "missing label": (
         "a.jsonl",
         b'{"text": "good", "label": 1}\n{"text": "bad"}\n',
         {},
-        "expected a label, got none in line 2 of {path}; fill it in or remove the row.",
+        "expected a label, got none in line 2 of {path}; fill it in, or have such rows left out with --drop-empty.",
     ),
-    "a label that is a fraction": (
+    "a label that is a list": (
         "a.jsonl",
-        b'{"text": "good", "label": 0.5}\n',
+        b'{"text": "good", "label": [1]}\n',
         {},
-        "expected a label that is a string or an integer, got 0.5 in line 1 of {path}.",
+        "expected a label that is a string or a number, got [1] in line 1 of {path}.",
     ),
     "wrong encoding": (
         "a.csv",
         csv("good,1", "caf\0,0").replace(b"\0", b"\xe9"),
-        {},
+        {"encoding": "utf-8"},
         "expected text in utf-8, got the byte 0xe9 in line 3 of {path}; "
-        "convert the file with iconv, or name its encoding (latin-1, cp1252, ...).",
+        "convert the file with iconv, or name its encoding with --encoding (latin-1, cp1252, ...).",
     ),
     "wrong encoding after a byte order mark": (
         "a.csv",
         b"\xef\xbb\xbf" + csv("good,1", "\0af,0").replace(b"\0", b"\xe9"),
         {},
         "expected text in utf-8, got the byte 0xe9 in line 3 of {path}; "
-        "convert the file with iconv, or name its encoding (latin-1, cp1252, ...).",
+        "convert the file with iconv, or name its encoding with --encoding (latin-1, cp1252, ...).",
     ),
     "no such encoding": (
         "a.csv",
         csv(*ok),
         {"encoding": "latin-9000"},
-        "expected the name of an encoding, got 'latin-9000'; try utf-8 or latin-1.",
+        "expected the name of an encoding, got 'latin-9000'; try --encoding utf-8 or latin-1.",
     ),
     "an endless text": (
         "a.csv",
@@ -143,7 +144,7 @@ BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
         csv("good,1", "bad, very bad,0"),
         {},
         "expected 2 fields (text, label), got 3 in line 3 of {path}; "
-        "put quotes around a text that contains the separator.",
+        "put quotes around a text that contains the separator, or name another with --separator.",
     ),
     "bad JSON": (
         "a.jsonl",
@@ -172,11 +173,31 @@ BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
         "name the label column with --label.",
     ),
     "unknown ending": (
+        "a.docx",
+        b"PK",
+        {},
+        "expected a file ending in .csv, .tsv, .jsonl, .txt or .parquet (or one of them with .gz), got 'a.docx' in "
+        "{folder}; convert it, or give the file its proper ending.",
+    ),
+    "a spreadsheet": (
         "a.xlsx",
         b"PK",
         {},
-        "expected a file ending in .csv, .tsv, .jsonl or .parquet (or one of them with .gz), got 'a.xlsx' in {folder}; "
-        "convert it, or give the file its proper ending.",
+        "expected a CSV, TSV, JSONL or Parquet file, got a spreadsheet or an archive in {path}; "
+        "open it in a spreadsheet program, save the sheet as CSV (UTF-8), and name that file.",
+    ),
+    "a spreadsheet by another name": (
+        "a.csv",
+        b"PK\x03\x04" + bytes(100),
+        {},
+        "expected a CSV, TSV, JSONL or Parquet file, got a spreadsheet or an archive in {path}; "
+        "open it in a spreadsheet program, save the sheet as CSV (UTF-8), and name that file.",
+    ),
+    "a separator of two letters": (
+        "a.csv",
+        csv(*ok),
+        {"separator": "::"},
+        "expected one letter, or one of comma, semicolon, tab, pipe, got '::' in --separator.",
     ),
     "empty parquet": (
         "a.parquet",
@@ -300,9 +321,9 @@ class TestPaths:
     def test_an_unreadable_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "a.csv").write_bytes(csv(*ok))
 
-        def denied(path: Path) -> bytes:
+        def denied(path: Path, mode: str) -> bytes:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(Path, "read_bytes", denied)  # the system refuses root nothing, hence by hand
+        monkeypatch.setattr(Path, "open", denied)  # the system refuses root nothing, hence by hand
         with pytest.raises(DataError, match=r"^expected a readable file, got permission denied in .*a\.csv\.$"):
             load_dataset(tmp_path / "a.csv")

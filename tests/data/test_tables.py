@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sgbt.data.tables import Table, read_table
+from sgbt.data.table_files import FileLayout, read_table
+from sgbt.data.tables import Table
 
 ROWS = [("A fine film, really", "pos"), ('He said "no"', "neg"), ("two\nlines", "pos"), ("naïve café 🙂", "neg")]
 
@@ -72,7 +73,7 @@ class TestFormats:
 
     def test_another_encoding(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_bytes("text,label\ncafé,1\n".encode("latin-1"))
-        assert read_table(tmp_path / "a.csv", encoding="latin-1").column("text") == ["café"]
+        assert read_table(tmp_path / "a.csv", FileLayout("latin-1")).column("text") == ["café"]
 
     def test_a_table_without_header(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("1,x\n2,y\n")

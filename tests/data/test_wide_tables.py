@@ -7,7 +7,8 @@ import time
 import pytest
 
 from sgbt.core.errors import DataError
-from sgbt.data.tables import MOST_COLUMNS, read_csv
+from sgbt.data.table_files import read_csv
+from sgbt.data.tables import MOST_COLUMNS
 
 WIDE = [f"column {number}" for number in range(40_000)]
 LONGEST_SENTENCE = 1000

@@ -102,6 +102,12 @@ def test_the_page_of_commands_has_every_option(site: Path) -> None:
         assert word in page, word
 
 
+def test_the_page_on_extensions_is_the_one_that_tests_run(site: Path) -> None:
+    page = (site / "howto" / "extending.html").read_text(encoding="utf-8")
+    for word in ("MeanOfWords", "Enumerated", "RandomSwaps", "Smoothed", "ModelContract"):
+        assert word in page, word
+
+
 @pytest.mark.soak
 def test_pages_and_search_work_from_the_disk_in_a_browser(site: Path) -> None:
     sync_api = pytest.importorskip("playwright.sync_api")

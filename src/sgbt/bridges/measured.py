@@ -36,7 +36,7 @@ class Measured:
     def of(
         classifier: TextClassifier,
         certificates: str | Path | None,
-        attacks: str | Path | None,
+        attacks: str | Path | Sequence[str | Path] | None,
         *,
         texts: Split | Sequence[str] | Mapping[int, str] | None,
         labels: Sequence[int] | Mapping[int, int] | None,
@@ -51,7 +51,8 @@ class Measured:
         known = texts if isinstance(texts, Mapping | None) else dict(enumerate(texts))
         known_labels = labels if isinstance(labels, Mapping | None) else dict(enumerate(labels))
         proofs = read_certificates(certificates) if certificates else []
-        rows = read_attacks(attacks) if attacks else []
+        files = [attacks] if isinstance(attacks, str | Path) else list(attacks or ())
+        rows, where = [row for file in files for row in read_attacks(file)], ", ".join(map(str, files))
         budget = proofs[0].max_substitutions if proofs else None  # a file has one
         verified = None
         if proofs:
@@ -69,7 +70,7 @@ class Measured:
                 where=str(certificates),
             )
         else:
-            check_true(classifier, rows, table, texts=known, labels=known_labels, where=str(attacks))
-        made = attacks_of(classifier, rows, table, verified, sample=sample, seed=seed, where=str(attacks))
+            check_true(classifier, rows, table, texts=known, labels=known_labels, where=where)
+        made = attacks_of(classifier, rows, table, verified, sample=sample, seed=seed, where=where)
         origin = Labels.of([*proofs, *rows], compared=labels is not None)
         return Measured(proofs, rows, verified, made, origin, budget, known is not None, seed)

@@ -28,7 +28,7 @@ def model_card(
     run: str | Path,
     *,
     certificates: str | Path | None = None,
-    attacks: str | Path | None = None,
+    attacks: str | Path | Sequence[str | Path] | None = None,
     texts: Split | Sequence[str] | Mapping[int, str] | None = None,
     labels: Sequence[int] | Mapping[int, int] | None = None,
     table: SubstitutionTable | None = None,

@@ -18,26 +18,20 @@ if TYPE_CHECKING:
 
 console = Screen()
 PUBLISHED = "published"
+"""The table of each attack's own publication, which this verb knows beside those of all verbs."""
 
 
+@opt.reads("data")
 def attack_(
-    run: Annotated[Path, typer.Argument(help="Folder of a trained model.")],
+    run: opt.Run,
+    reading: Reading,
     method: Annotated[
         str, typer.Option(help=f"One or more of {', '.join(ATTACKS)} (ga is genetic), separated by commas.")
     ] = "pwws,ga,pso",
-    data: opt.DataOfRun = "",
-    split: Annotated[str, typer.Option(help="train, dev or test; all takes every row of a file.")] = "test",
-    text: opt.TextColumn = None,
-    label: opt.LabelColumn = None,
-    limit: Annotated[int | None, typer.Option(min=1, max=opt.LARGEST, help="Attack the first texts only.")] = 1000,
+    split: opt.SplitName = None,
+    limit: opt.Limit = None,
     seed: opt.Seed = 0,
-    substitutions: Annotated[
-        str,
-        typer.Option(
-            help="Who may replace whom: run is the table the model was trained for, published is each attack's own; "
-            "or counter_fitted, counter_fit, neighbours, wordnet, wordnet_hypernyms, sememes or a JSON file."
-        ),
-    ] = "run",
+    substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
     max_changed: Annotated[
         float | None, typer.Option(help="Greatest share of words to change (otherwise as published).")
@@ -45,21 +39,23 @@ def attack_(
     max_queries: Annotated[
         int | None, typer.Option(min=1, max=opt.LARGEST, help="Greatest number of queries per text.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="File of JSON lines for the rows; the same command resumes.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the results with TextAttack's CSV columns.")] = None,
     examples: Annotated[int, typer.Option(min=0, max=opt.LARGEST, help="How many broken texts to show.")] = 3,
-    workers: Annotated[int, typer.Option(min=1, max=opt.MOST_AT_ONCE, help="Processes that share the texts.")] = 1,
+    workers: opt.Workers = 1,
     threads: opt.Threads = None,
-    drop_empty: opt.DropEmpty = False,
-    encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
 ) -> None:
-    """Attack a trained model; progress is shown, every text is a row, and an interrupted run goes on where it stood."""
+    """Attack a trained model; progress is shown, every text is a row, and an interrupted run goes on where it stood.
+
+    --substitutions also takes published: the table of each attack's own publication.
+    """
     import torch
 
     from sgbt.attacks import attack, method_named, write_textattack_csv
     from sgbt.attacks.search.method import full_name
-    from sgbt.cli.attack_parts import table_for, texts_of
     from sgbt.cli.attack_view import AttackView, show_examples, show_summary
     from sgbt.models import load_classifier
 
@@ -67,29 +63,26 @@ def attack_(
         torch.set_num_threads(threads)
     changes: dict[str, Any] = {} if max_changed is None else {"max_changed": max_changed}
     chosen_names = [full_name(name) for name in method.split(",") if name.strip()]
-    methods = {
-        name: method_named(name, **changes) for name in chosen_names
-    }  # refuses a wrong one before anything is loaded
+    methods = {name: method_named(name, **changes) for name in chosen_names}  # a wrong one is refused at once
     if not methods:
         raise AttackError(expected=f"one or more of {', '.join(ATTACKS)}", got="none", where="--method")
     if csv and csv.is_dir():
         raise AttackError(expected="a file to write", got="a folder", where=str(csv), remedy="choose another --csv")
     classifier = load_classifier(run)
-    dataset = Reading(data, text, label, drop_empty=drop_empty, encoding=encoding).for_run(run, data_home=data_home)
-    texts = texts_of(classifier, dataset, split)[:limit]
-    console.print(
-        f"{run}: {len(texts):,} texts of {dataset.name} ({split}), {', '.join(methods)}, seed {seed}", soft_wrap=True
-    )
+    chosen = reading.texts(run, classifier, split, limit, data_home=data_home)
+    console.print(f"{run}: {len(chosen):,} texts of {chosen.source}, {', '.join(methods)}, seed {seed}")
+    if chosen.labels is None:
+        console.print("there are no labels: the model's own answers are attacked, and count as right")
     results: list[AttackResult] = []
-    for name, chosen in methods.items():
-        table = table_for(
-            classifier, chosen.source if substitutions == PUBLISHED else substitutions, vectors, data_home
-        )
-        with AttackView(name, len(texts)) as view:
+    for name, kind in methods.items():
+        named = kind.source if substitutions == PUBLISHED else substitutions
+        table = opt.table_for(classifier, named, vectors=vectors, data_home=data_home)
+        with AttackView(name, len(chosen)) as view:
             results += attack(
                 classifier,
-                texts,
+                chosen.texts,
                 table,
+                labels=chosen.labels,
                 method=name,
                 seed=seed,
                 max_queries=max_queries,
@@ -103,4 +96,4 @@ def attack_(
     if csv:
         write_textattack_csv(results, csv)
     for path in filter(None, (out, csv)):
-        console.print(f"rows in {path}", soft_wrap=True)
+        console.print(f"rows in {path}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from types import TracebackType
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,36 +13,28 @@ from rich.text import Text
 
 from sgbt.attacks import AttackResult, Share, summarise
 from sgbt.attacks.result import FAILED, SUCCESS, by_class
-from sgbt.cli.class_view import show_classes
-from sgbt.cli.progress import counting
+from sgbt.cli.certify_view import show_classes
+from sgbt.cli.screen import Drawn, counting
 from sgbt.models import TextClassifier
 
 SHOWN_WORDS = 60
 """Words of an example that are shown on either side of its changes."""
 
 
-class AttackView:
+class AttackView(Drawn):
     """A bar with the running robust accuracy; use it as a context manager and `tell` it every result."""
 
     def __init__(self, method: str, total: int) -> None:
         self._bars = counting(TextColumn("robust {task.fields[robust]}"))
         self._task = self._bars.add_task(method, total=total, robust="-")
-        self._held = self._seen = 0
-
-    def __enter__(self) -> AttackView:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
+        self._robust = self._texts = 0
+        self._seen = True
 
     def tell(self, result: AttackResult) -> None:
         """Count one more text."""
-        self._seen += 1
-        self._held += result.status == FAILED
-        self._bars.update(self._task, advance=1, robust=f"{self._held / self._seen:.1%}")
+        self._texts += 1
+        self._robust += result.status == FAILED
+        self._bars.update(self._task, advance=1, robust=f"{self._robust / self._texts:.1%}")
 
 
 def show_summary(results: Sequence[AttackResult], names: Sequence[str], console: Console) -> None:
@@ -70,9 +61,9 @@ def show_summary(results: Sequence[AttackResult], names: Sequence[str], console:
     if len(methods) > 1:
         broken = {result.index for result in results if result.status == SUCCESS}
         texts = {result.index for result in results}
-        held = {result.index for result in results if result.status == FAILED} - broken
+        robust = {result.index for result in results if result.status == FAILED} - broken
         console.print(
-            f"robust against all {len(methods)}, of all texts: {Share(len(held), len(texts))}", soft_wrap=True
+            f"robust against all {len(methods)}, of all texts: {Share(len(robust), len(texts))}", soft_wrap=True
         )
     show_classes(by_class(results, names), console)
 

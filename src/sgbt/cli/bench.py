@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -30,19 +31,11 @@ def bench_(
     address: Annotated[
         str | None, typer.Option(help="The Ray cluster to use, as ray names it: auto, ray://...")
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=opt.MOST_AT_ONCE,
-            help="Processes at once; otherwise one for each core for which there is memory.",
-        ),
-    ] = None,
+    workers: opt.WorkersOrCores = None,
     data_home: opt.DataHome = None,
 ) -> None:
     """Train, attack and certify every cell of a grid; exit code 1 if a unit of work failed."""
-    from sgbt.cli.bench_summary import show_estimate, show_outcome
-    from sgbt.cli.bench_view import BenchView
+    from sgbt.cli.bench_view import BenchView, show_estimate, show_outcome
     from sgbt.core.machine import cores
     from sgbt.evaluate import bench, load_grid
     from sgbt.evaluate.estimate import estimate
@@ -57,19 +50,12 @@ def bench_(
         show_estimate(estimate(chosen, out, only=only, data_home=data_home), workers or cores(), console)
         return
     with BenchView(chosen.title, workers or cores()) as view:
+        ray = None
         if executor == "ray":
             from sgbt.evaluate.ray_cluster import RayExecutor
 
-            outcome = bench(
-                grid,
-                out,
-                only=only,
-                executor=lambda store: RayExecutor(store, address=address, workers=workers, data_home=data_home),
-                data_home=data_home,
-                listener=view,
-            )
-        else:
-            outcome = bench(grid, out, only=only, workers=workers, data_home=data_home, listener=view)
+            ray = partial(RayExecutor, address=address, workers=workers, data_home=data_home)
+        outcome = bench(grid, out, only=only, workers=workers, executor=ray, data_home=data_home, listener=view)
     show_outcome(outcome, out, console)
     if outcome.failed:
         raise typer.Exit(FAILED)

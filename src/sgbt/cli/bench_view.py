@@ -1,10 +1,11 @@
-"""What a person sees of a benchmark: units done, running and failed, and the time left; in a log, a line per unit."""
+"""What a person sees of a benchmark: an estimate, units done, running and failed with the time left, the outcome."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
-from types import TracebackType
+from pathlib import Path
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -12,12 +13,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from sgbt.cli.screen import Screen
+from sgbt.cli.certify_view import show_warning
+from sgbt.cli.screen import Drawn, Screen
+from sgbt.evaluate import Outcome
+from sgbt.evaluate.estimate import Estimate
 from sgbt.evaluate.schedule import BenchListener, Pace
 from sgbt.evaluate.unit import Unit
 
 
-class BenchView(BenchListener):
+class BenchView(Drawn, BenchListener):
     """A listener of a benchmark that draws on standard error; use it as a context manager."""
 
     def __init__(self, title: str, workers: int, console: Console | None = None) -> None:
@@ -27,18 +31,8 @@ class BenchView(BenchListener):
         self._running: dict[str, tuple[Unit, float, float]] = {}
         self._total = self._done = self._failed = 0
         self._began = time.monotonic()
-        self._live = Live(get_renderable=self._drawn, console=self._console, refresh_per_second=2, transient=True)
-
-    def __enter__(self) -> BenchView:
-        if self._console.is_terminal:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._console.is_terminal:
-            self._live.stop()
+        self._seen = self._console.is_terminal
+        self._bars = Live(get_renderable=self._drawn, console=self._console, refresh_per_second=2, transient=True)
 
     def planned(self, units: Sequence[Unit], finished: Sequence[Unit]) -> None:
         """What there is to do, and what of it was done before."""
@@ -99,3 +93,38 @@ def _shown(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def show_outcome(outcome: Outcome, out: Path, console: Console) -> None:
+    """What was done, what failed, and where the records are."""
+    for title, error in outcome.failed.items():
+        console.print(f"failed: {title}: {error}", soft_wrap=True)
+    for record in outcome.records:
+        if record.by_class:
+            show_warning(record.by_class, console, f"{record.name}: ")
+    done = len(outcome.units) - len(outcome.failed)
+    console.print(f"{done:,} of {len(outcome.units):,} units done, {len(outcome.failed):,} failed", soft_wrap=True)
+    console.print(f"{len(outcome.records):,} run records in {out / 'records.jsonl'}", soft_wrap=True)
+    console.print(f"for tables and plots: sgbt report {out} --out report.html", soft_wrap=True)
+
+
+def show_estimate(found: Estimate, workers: int, console: Console) -> None:
+    """How much work there is, and what it takes on this machine."""
+    table = Table("work", "units", "done before", "hours of the others, at most", box=None, pad_edge=False)
+    done = Counter(each.unit.kind for each in found.units if each.done)
+    for kind in dict.fromkeys(each.unit.kind for each in found.units):
+        own = [each for each in found.units if each.unit.kind == kind]
+        hours = sum(each.seconds for each in own if not each.done) / 3600
+        table.add_row(kind, f"{len(own):,}", f"{done[kind]:,}", _hours(hours))
+    console.print(table)
+    console.print(
+        f"{len(found.units):,} units; at most {_hours(found.hours)} hours of one core, so "
+        f"{_hours(found.hours / workers)} hours with {workers} of this machine's cores; "
+        f"{found.disk / 2**30:,.3g} GiB of disk",
+        soft_wrap=True,
+    )
+    console.print(found.note, soft_wrap=True)
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}"

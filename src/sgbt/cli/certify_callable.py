@@ -13,10 +13,10 @@ from rich.table import Table
 from sgbt.certify.black_box import EncodedSummary, Encoder, certify_encoded
 from sgbt.certify.black_box.certifying import cost_of
 from sgbt.cli.predict import texts_of
-from sgbt.cli.progress import counting
-from sgbt.cli.screen import Screen
+from sgbt.cli.reading import Reading
+from sgbt.cli.screen import Screen, counting
 from sgbt.core.errors import CertificateError
-from sgbt.data.row_chunks import chunks, format_of
+from sgbt.data.table_files import chunks, format_of
 
 console = Screen()
 
@@ -24,17 +24,15 @@ console = Screen()
 def certify_callable(
     name: str,
     file: Path,
-    *,
     encoder: Path | None,
-    text: str | None,
-    label: str | None,
+    reading: Reading,
+    *,
     limit: int | None,
     max_substitutions: int | None,
     max_queries: int,
     fingerprint: str | None,
     out: Path | None,
     dry_run: bool,
-    encoding: str,
 ) -> None:
     """Certify what a function says about the encoded texts of a file; the cost is shown before the first question."""
     if encoder is None:
@@ -45,12 +43,11 @@ def certify_callable(
             remedy="make one with: sgbt encode FILE --encoder encoder.json --out encoded.csv",
         )
     made = Encoder.from_json(encoder)
-    texts, labels = _read(file, text, label, limit, encoding)
+    texts, labels = _read(file, reading, limit)
     cost = cost_of(texts, made, max_substitutions=max_substitutions, max_queries=max_queries)
     console.print(
         f"{len(texts):,} texts: at most {cost.queries:,} queries; {cost.above:,} texts have more than {max_queries:,} "
         f"versions and are abstained from; the median text has {cost.median:,}",
-        soft_wrap=True,
     )
     if dry_run:
         return
@@ -70,19 +67,17 @@ def certify_callable(
         )
     _show(EncodedSummary.of(rows), labelled=labels is not None)
     if out:
-        console.print(f"rows in {out}", soft_wrap=True)
+        console.print(f"rows in {out}")
 
 
-def _read(
-    file: Path, text: str | None, label: str | None, limit: int | None, encoding: str
-) -> tuple[list[str], list[int] | None]:
+def _read(file: Path, reading: Reading, limit: int | None) -> tuple[list[str], list[int] | None]:
     """Texts, and labels as numbers: names are numbered in alphabetical order, as scikit-learn does."""
     texts: list[str] = []
     names: list[Any] = []
-    for rows in chunks(file, format_of(file), encoding="utf-8-sig" if encoding == "utf-8" else encoding):
-        texts += texts_of(rows, text)
-        if label is not None or "label" in rows.columns:
-            names += rows.column(label or "label")
+    for rows in chunks(file, format_of(file), reading.layout):
+        texts += texts_of(rows, reading.text)
+        if reading.label is not None or "label" in rows.columns:
+            names += rows.column(reading.label or "label")
     if not names:
         return texts[:limit], None
     if all(str(name).isdecimal() for name in names):
@@ -116,4 +111,4 @@ def _show(summary: EncodedSummary, *, labelled: bool) -> None:
         figures.add_row(name, f"{100 * share.value:.2f} %", f"{share.count:,}", f"{share.total:,}")
     console.print(figures)
     each = summary.milliseconds / max(summary.clean.total, 1)
-    console.print(f"{summary.queries:,} queries, {each:.1f} ms a text", soft_wrap=True)
+    console.print(f"{summary.queries:,} queries, {each:.1f} ms a text")

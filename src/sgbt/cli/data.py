@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,8 @@ from rich.markup import escape
 
 from sgbt.cli import options as opt
 from sgbt.cli.options import DataHome
-from sgbt.cli.progress import ProgressBars
-from sgbt.cli.screen import Screen
+from sgbt.cli.reading import Reading
+from sgbt.cli.screen import ProgressBars, Screen
 from sgbt.core.errors import ResourceError
 from sgbt.resources import CATALOGUE, Located, UnavailableError, check, get, locate
 
@@ -36,10 +37,10 @@ def list_(data_home: DataHome = None) -> None:
             checked = "" if found.verified else " not verified,"
             here = f"[green]here[/green],{checked} {_size(found)}: {escape(str(found.paths[0].parent))}"
         providers = [f"{p.name} ({p.size / 1e6:,.0f} MB)" if p.size else p.name for p in resource.providers]
-        console.print(f"[bold]{resource.name}[/bold]  {resource.title}", markup=True, soft_wrap=True)
-        console.print(f"    {here}", markup=True, soft_wrap=True)
-        console.print(f"    licence: {resource.licence}", soft_wrap=True)
-        console.print(f"    looked for in: {'; '.join(['data home', *providers])}", soft_wrap=True)
+        console.print(f"[bold]{resource.name}[/bold]  {resource.title}", markup=True)
+        console.print(f"    {here}", markup=True)
+        console.print(f"    licence: {resource.licence}")
+        console.print(f"    looked for in: {'; '.join(['data home', *providers])}")
 
 
 @app.command("get")
@@ -54,9 +55,9 @@ def get_(
         _tell_attempts(problem)
         raise
     _tell_attempts(located)
-    _say(f"{name}: {_size(located)} from {located.provider}")
+    console.print(f"{name}: {_size(located)} from {located.provider}")
     for path in located.paths:
-        _say(f"  {path}")
+        console.print(f"  {path}")
 
 
 @app.command("verify")
@@ -71,7 +72,7 @@ def verify(
     for name in names or list(CATALOGUE):
         copies = check(name, data_home=data_home)
         for copy in copies:
-            _say(f"{name}: {_VERDICTS[copy.genuine]}: {copy.place}")
+            console.print(f"{name}: {_VERDICTS[copy.genuine]}: {copy.place}")
         wrong += [(name, copy.place) for copy in copies if copy.genuine is False]
         if names and not copies:
             raise ResourceError(expected=name, got="no copy of it on this machine", remedy=f"run: sgbt data get {name}")
@@ -85,22 +86,18 @@ def verify(
 
 
 @app.command("describe")
+@opt.reads()
 def describe(
     data: opt.Data,
-    text: opt.TextColumn = None,
-    label: opt.LabelColumn = None,
+    reading: Reading,
     vectors: opt.Vectors = "glove",
     substitutions: opt.Substitutions = "auto",
-    drop_empty: opt.DropEmpty = False,
-    encoding: opt.Encoding = "utf-8",
     data_home: DataHome = None,
 ) -> None:
     """Show a dataset's splits, how many of its words have vectors, and how many an adversary may replace."""
-    from sgbt.cli.describing import describe_dataset, describe_substitutions, describe_vectors
+    from sgbt.cli.data_view import describe_dataset, describe_substitutions, describe_vectors
 
-    dataset = opt.dataset_of(
-        data, text=text, label=label, data_home=data_home, drop_empty=drop_empty, encoding=encoding
-    )
+    dataset = replace(reading, data=data).load(data_home=data_home)
     chosen = opt.vectors_of(vectors, data_home=data_home)
     table = opt.table_of(substitutions, chosen, data_home=data_home)
     describe_dataset(dataset, console)
@@ -110,27 +107,23 @@ def describe(
 
 
 @app.command("reach")
+@opt.reads()
 def reach(
     data: opt.Data,
+    reading: Reading,
     substitutions: Annotated[
         list[str],
         typer.Option(help="A table by name, with options and unions as everywhere; may be given several times."),
     ],
-    text: opt.TextColumn = None,
-    label: opt.LabelColumn = None,
     vectors: opt.Vectors = "glove",
     out: Annotated[Path | None, typer.Option(help="A file for the rows, one JSON line for each table.")] = None,
-    drop_empty: opt.DropEmpty = False,
-    encoding: opt.Encoding = "utf-8",
     data_home: DataHome = None,
 ) -> None:
     """Show what substitution tables reach in a dataset's test texts: words, running words, and texts."""
-    from sgbt.cli.describing import reach_of, show_reach
+    from sgbt.cli.data_view import reach_of, show_reach
     from sgbt.core.files import atomic_write
 
-    dataset = opt.dataset_of(
-        data, text=text, label=label, data_home=data_home, drop_empty=drop_empty, encoding=encoding
-    )
+    dataset = replace(reading, data=data).load(data_home=data_home)
     chosen = opt.vectors_of(vectors, data_home=data_home)
     rows = []
     for name in substitutions:
@@ -150,9 +143,4 @@ def _size(located: Located) -> str:
 
 def _tell_attempts(outcome: Located | UnavailableError) -> None:
     for attempt in outcome.attempts:
-        _say(f"  {attempt.provider}: {attempt.outcome}")
-
-
-def _say(line: str) -> None:
-    """One line as it is: a path or a reason may contain anything."""
-    console.print(line, soft_wrap=True)
+        console.print(f"  {attempt.provider}: {attempt.outcome}")

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from sgbt.cli import options as opt
-from sgbt.cli.progress import ProgressBars
-from sgbt.cli.screen import Screen
+from sgbt.cli.screen import ProgressBars, Screen
 from sgbt.resources import get
 
 console = Screen()

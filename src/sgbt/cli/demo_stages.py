@@ -16,8 +16,9 @@ from sgbt.certify import Certificate, certify, check_consistent
 from sgbt.certify.rows.texts import KnownTexts
 from sgbt.cli import options as opt
 from sgbt.cli.attack_view import AttackView
-from sgbt.cli.progress import counting
-from sgbt.cli.training_view import TrainingView
+from sgbt.cli.reading import Reading
+from sgbt.cli.screen import counting
+from sgbt.cli.train_view import TrainingView
 from sgbt.core.errors import LexiconError
 from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.embeddings import EmbeddingTable
@@ -35,7 +36,7 @@ WIDTH, SPREAD = 64, 0.16
 
 OBJECTIVES = {
     NORMAL: Standard(),
-    CERTIFIED: Certified(kappa=1.0, ramp_epochs=1.0, beta=0.0, gamma=0.0, drawn_together=0.0, word_dropout=0.1),
+    CERTIFIED: Certified(kappa=1.0, ramp_epochs=1.0, beta=0.0, gamma=0.0, compactness=0.0, word_dropout=0.1),
 }
 """The two models differ in nothing but this. Options were chosen on dev reviews."""
 
@@ -85,7 +86,7 @@ def data_of(
 ) -> Data:
     """Reviews at even distances from each split, so that every part of it is there; `say` hears what is being read."""
     say("reading 50,000 reviews")
-    whole = opt.dataset_of("imdb", text=None, label=None, data_home=data_home)
+    whole = Reading("imdb").load(data_home=data_home)
     say("reading word vectors (once; then they are at hand)")
     vectors = opt.vectors_of("glove", data_home=data_home)
     say("finding substitutes (where the published list cannot be had, a list is made from WordNet: a minute, once)")

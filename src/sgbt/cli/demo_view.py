@@ -18,7 +18,7 @@ from sgbt.attacks.result import FAILED, SUCCESS
 from sgbt.certify import Certificate
 from sgbt.certify.rows.summary import Summary, by_class
 from sgbt.cli.attack_view import show_examples
-from sgbt.cli.class_view import show_warning
+from sgbt.cli.certify_view import show_warning
 from sgbt.cli.demo_stages import Data, Measured
 from sgbt.core.shares import Share
 from sgbt.report import Report, report_of_records, report_of_run

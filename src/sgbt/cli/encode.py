@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgbt.cli import options as opt
+from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -21,8 +22,10 @@ EncoderFile = Annotated[
 ]
 
 
+@opt.reads(without=("drop_empty",))
 def encode_(
     file: Annotated[Path, typer.Argument(help="A CSV, TSV, JSONL, text or Parquet file.")],
+    reading: Reading,
     threat: Threat = "counter_fitted",
     encoder: EncoderFile = None,
     out: Annotated[
@@ -31,31 +34,29 @@ def encode_(
     distinction: Annotated[
         float | None, typer.Option(min=0, help="More keeps more words apart: more accuracy, fewer proofs.")
     ] = None,
-    text: opt.TextColumn = None,
-    label: Annotated[
-        str | None, typer.Option("--label", help="Column of labels: what tells them apart is kept apart.")
-    ] = None,
-    encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
 ) -> None:
-    """Encode the texts of a file, for training or for a model that reads encoded text. Every column is kept."""
-    from sgbt.cli.predict import texts_of
-    from sgbt.data.row_chunks import chunks, format_of
-    from sgbt.data.row_writers import writing
+    """Encode the texts of a file, for training or for a model that reads encoded text. Every column is kept.
 
-    form, read_as = format_of(file), "utf-8-sig" if encoding == "utf-8" else encoding
+    With --label, what tells labels apart is kept apart.
+    """
+    from sgbt.cli.predict import texts_of
+    from sgbt.data.row_writers import writing
+    from sgbt.data.table_files import chunks, format_of
+
+    form = format_of(file)
     if encoder is not None and encoder.is_file():
         from sgbt.certify.black_box import Encoder
 
         made = Encoder.from_json(encoder)
     else:
-        made = _fitted(file, threat, distinction, text, label, read_as, data_home)
+        made = _fitted(file, threat, distinction, reading, data_home)
         if encoder is not None:
             made.to_json(encoder)
     total = ambiguous = 0
     with writing(out, otherwise=form) as write:
-        for rows in chunks(file, form, encoding=read_as):
-            texts = texts_of(rows, text)
+        for rows in chunks(file, form, reading.layout):
+            texts = texts_of(rows, reading.text)
             column = next(name for name, cells in rows.columns.items() if cells is texts)
             encoded = [made.read(each) for each in texts]
             write({**rows.columns, column: [each.written() for each in encoded]})
@@ -63,29 +64,27 @@ def encode_(
             ambiguous += sum(len(each.others) for each in encoded)
     screen = Screen(stderr=True)
     words, clusters = len(made.codes), len(set(made.codes.values()))
-    screen.print(f"{made.table!r}: {words:,} words in {clusters:,} clusters", soft_wrap=True, markup=False)
-    screen.print(f"{total:,} texts, {ambiguous / total:.1f} ambiguous words in each", soft_wrap=True, markup=False)
+    screen.print(f"{made.table!r}: {words:,} words in {clusters:,} clusters", markup=False)
+    screen.print(f"{total:,} texts, {ambiguous / total:.1f} ambiguous words in each", markup=False)
 
 
 def _fitted(
     file: Path,
     threat: str,
     distinction: float | None,
-    text: str | None,
-    label: str | None,
-    encoding: str,
+    reading: Reading,
     data_home: Path | None,
 ) -> Encoder:
     from sgbt.certify.black_box import Encoder
     from sgbt.certify.black_box.encoder import DISTINCTION, table_of
     from sgbt.cli.predict import texts_of
-    from sgbt.data.row_chunks import chunks, format_of
+    from sgbt.data.table_files import chunks, format_of
 
     table = table_of(threat, data_home=data_home)
     texts: list[str] = []
     labels: list[str] = []
-    for rows in chunks(file, format_of(file), encoding=encoding):
-        texts += texts_of(rows, text)
-        labels += [str(each) for each in rows.column(label)] if label else []
+    for rows in chunks(file, format_of(file), reading.layout):
+        texts += texts_of(rows, reading.text)
+        labels += [str(each) for each in rows.column(reading.label)] if reading.label else []
     asked = DISTINCTION if distinction is None else distinction
-    return Encoder.fit(texts, table, labels if label else None, distinction=asked)
+    return Encoder.fit(texts, table, labels if reading.label else None, distinction=asked)

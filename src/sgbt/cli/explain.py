@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Annotated
 
 import typer
 
 from sgbt.cli import options as opt
-from sgbt.cli.certify import Budget, Run, Table_
 from sgbt.cli.screen import Screen
+from sgbt.core.errors import SgbtWarning
 
 console = Screen()
 
 
 def explain_(
-    run: Run,
+    run: opt.Run,
     text: Annotated[str, typer.Argument(help="The text to explain.")],
-    label: Annotated[str | None, typer.Option(help="The label to defend; otherwise the predicted one.")] = None,
-    max_substitutions: Budget = None,
-    substitutions: Table_ = "model",
+    defend: Annotated[str | None, typer.Option(help="The label to defend; otherwise the predicted one.")] = None,
+    label: Annotated[str | None, typer.Option(hidden=True, help="The name of --defend before version 0.2.")] = None,
+    max_substitutions: opt.Budget = None,
+    substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
     data_home: opt.DataHome = None,
 ) -> None:
@@ -28,12 +30,13 @@ def explain_(
     """
     from sgbt.certify import explain
     from sgbt.cli import explain_view as view
-    from sgbt.cli.certify_parts import table_for
     from sgbt.models import load_classifier
 
     classifier = load_classifier(run)
-    table = table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
+    if label is not None:
+        warnings.warn("--label is called --defend in sgbt explain now.", SgbtWarning, stacklevel=1)
+    table = opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
     told = explain(
-        classifier, text, table, label=view.number_of(classifier, label), max_substitutions=max_substitutions
+        classifier, text, table, label=view.number_of(classifier, defend or label), max_substitutions=max_substitutions
     )
     view.show(told, classifier, console)

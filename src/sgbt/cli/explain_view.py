@@ -29,7 +29,7 @@ def number_of(classifier: TextClassifier, label: str | None) -> int | None:
     if label is None:
         return None
     if label not in classifier.label_names:
-        raise DataError(expected=f"one of {', '.join(classifier.label_names)}", got=repr(label), where="--label")
+        raise DataError(expected=f"one of {', '.join(classifier.label_names)}", got=repr(label), where="--defend")
     return classifier.label_names.index(label)
 
 

@@ -1,21 +1,28 @@
-"""Options that several verbs share, and how names on the command line become values."""
+"""Options that several verbs share: one meaning, one default and one sentence of help for each.
+
+tests/cli/test_one_language.py walks every verb and fails where an option of the same name says something else.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sgbt.cli.reading import Reading
+from sgbt.core.errors import CertificateError, SgbtWarning
 from sgbt.core.seeds import LARGEST_SEED
 
 if TYPE_CHECKING:  # imported where they are used: `sgbt data list` needs no torch
-    from sgbt.data import TextDataset
     from sgbt.embeddings import EmbeddingTable
-    from sgbt.threats import SubstitutionTable
+    from sgbt.models import TextClassifier
+    from sgbt.threats import SubstitutionTable, Threat
 
 READING = "Reading the data"
 """The panel of the help that these options stand in, behind those of the verb itself."""
@@ -25,63 +32,122 @@ MOST_AT_ONCE = max(64, 4 * (os.cpu_count() or 1))
 MOST_EPOCHS = 1_000_000
 LARGEST = LARGEST_SEED
 """What a whole number of the machine holds: seeds, and counts of texts, words and questions."""
+MODEL = "model"
+"""The table that the model was trained for."""
 
+
+def _reading(kind: Any, help_: str, *names: str) -> Any:
+    return Annotated[kind, typer.Option(*names, rich_help_panel=READING, help=help_)]
+
+
+Run = Annotated[Path, typer.Argument(help="Folder of a trained model; see sgbt train.")]
 Threads = Annotated[int | None, typer.Option(min=1, max=MOST_AT_ONCE, help="Processor threads to use.")]
+_workers = typer.Option(min=1, max=MOST_AT_ONCE, help="Processes at once; by themselves as many as fit the work.")
+Workers = Annotated[int, _workers]
+WorkersOrCores = Annotated[int | None, _workers]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST, help="Seed of everything random.")]
-DataHome = Annotated[
-    Path | None,
+Limit = Annotated[
+    int | None, typer.Option(min=1, max=LARGEST, help="Only the first so many texts; otherwise all of them.")
+]
+SplitName = Annotated[
+    str | None,
     typer.Option(
-        rich_help_panel=READING,
-        help="Folder with data, looked into first (otherwise $SGBT_DATA, then the user cache folder).",
+        help="Which texts: train, dev, test, or all for every row, labelled or not; otherwise test, or all of a file "
+        "that has no labels."
     ),
 ]
 Data = Annotated[str, typer.Argument(help="A dataset (imdb, yahoo) or a CSV, TSV, JSONL or Parquet file.")]
-DataUnlessPreset = Annotated[
-    str, typer.Argument(help="A dataset (imdb, yahoo) or a file; left out only with the preset of a published model.")
-]
 DataOfRun = Annotated[
-    str, typer.Option(help="A dataset (imdb, yahoo) or a file; otherwise what the model was trained on.")
+    str,
+    typer.Option(
+        help="A dataset (imdb, yahoo) or a CSV, TSV, JSONL or Parquet file; otherwise what the model was trained on."
+    ),
 ]
-TextColumn = Annotated[
-    str | None, typer.Option("--text", rich_help_panel=READING, help="Column with the texts, if not named text.")
-]
-LabelColumn = Annotated[
-    str | None, typer.Option("--label", rich_help_panel=READING, help="Column with the labels, if not named label.")
-]
-DropEmpty = Annotated[
-    bool, typer.Option("--drop-empty", rich_help_panel=READING, help="Leave out rows without text instead of stopping.")
-]
-DropShared = Annotated[
-    bool,
-    typer.Option("--drop-shared", rich_help_panel=READING, help="Leave out of train the texts that test has as well."),
-]
-TestFile = Annotated[
-    str | None,
-    typer.Option(rich_help_panel=READING, help="A second file for test; otherwise a fifth of the first is set aside."),
-]
-Encoding = Annotated[str, typer.Option(rich_help_panel=READING, help="Encoding of the data file.")]
+DataHome = _reading(
+    Path | None, "Folder with data, looked into first (otherwise $SGBT_DATA, then the user cache folder)."
+)
 Vectors = Annotated[str, typer.Option(help="Word vectors: glove, glove.6B.50d, ..., or the path of a vector file.")]
 Substitutions = Annotated[
     str,
     typer.Option(
-        help="Who may replace whom: counter_fitted, counter_fit, neighbours, wordnet, wordnet_hypernyms, sememes, none "
-        "or a JSON file; options follow a colon (neighbours:nearest=4,distance=0.3), and + joins names to a union; "
-        "auto is counter_fitted, or counter_fit where that cannot be had."
+        help="Who may replace whom: model (the table that a trained model was made for), counter_fitted, counter_fit, "
+        "neighbours, wordnet, wordnet_hypernyms, sememes, none or a JSON file; options follow a colon "
+        "(neighbours:nearest=4,distance=0.3), and + joins names to a union; auto is counter_fitted, or counter_fit "
+        "where that cannot be had."
     ),
 ]
+Budget = Annotated[
+    int | None, typer.Option(max=LARGEST, help="At most this many words replaced at once; otherwise any number.")
+]
+Sample = Annotated[
+    str, typer.Option(help="How many rows are proven again: all, a number such as 100, or a share such as 0.1 or 10%.")
+]
+SampleSeed = Annotated[
+    int | None,
+    typer.Option(min=0, max=LARGEST, help="Seed of the sample, to draw it again; otherwise nobody can foresee it."),
+]
+TextsFile = Annotated[
+    Path | None, typer.Option(help="A JSONL file with index and text of each row, in place of a dataset.")
+]
+Certificates = Annotated[Path | None, typer.Option(help="Rows that sgbt certify --out wrote.")]
+Attacks = Annotated[
+    list[Path] | None, typer.Option(help="Rows that sgbt attack --out wrote, on the same texts; may be repeated.")
+]
+
+_READING: dict[str, tuple[Any, Any]] = {
+    "data": (DataOfRun, ""),
+    "text": (_reading(str | None, "Column with the texts, by name or position, if not named text.", "--text"), None),
+    "label": (
+        _reading(str | None, "Column with the labels, by name or position, if not named label.", "--label"),
+        None,
+    ),
+    "test_file": (
+        _reading(str | None, "A second file for test; otherwise a fifth of the first is set aside."),
+        None,
+    ),
+    "drop_shared": (_reading(bool, "Leave out of train the texts that test has as well.", "--drop-shared"), False),
+    "drop_empty": (_reading(bool, "Leave out rows without text or label instead of stopping.", "--drop-empty"), False),
+    "encoding": (_reading(str, "Encoding of the data file; auto is the one that it shows."), "auto"),
+    "separator": (
+        _reading(
+            str, "What stands between columns: comma, semicolon, tab, pipe or a letter; auto is what the file shows."
+        ),
+        "auto",
+    ),
+    "header": (
+        _reading(
+            bool, "Whether the file begins with names of columns; otherwise they are 1, 2, ...", "--header/--no-header"
+        ),
+        True,
+    ),
+}
+_FILE = ("text", "label", "drop_empty", "encoding", "separator", "header")
 
 
-def dataset_of(
-    data: str,
-    *,
-    text: str | None,
-    label: str | None,
-    data_home: Path | None,
-    drop_empty: bool = False,
-    encoding: str = "utf-8",
-) -> TextDataset:
-    """The dataset that the command line names."""
-    return Reading(data, text, label, drop_empty=drop_empty, encoding=encoding).load(data_home=data_home)
+def reads(*more: str, without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a verb the options by which files are read, and `more` of them; it gets a `Reading` in their place."""
+    names = [name for name in _READING if name in (*_FILE, *more) and name not in without]
+
+    def decorated(verb: Callable[..., None]) -> Callable[..., None]:
+        own = [each for each in inspect.signature(verb, eval_str=True).parameters.values() if each.name != "reading"]
+        home = [each for each in own if each.name == "data_home"]
+        read = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for name, (kind, default) in _READING.items()
+            if name in names
+        ]
+        parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own if each not in home]
+        parameters += [*read, *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in home)]
+
+        @functools.wraps(verb)
+        def called(**given: Any) -> None:
+            verb(reading=Reading(**{name: given.pop(name) for name in names}), **given)
+
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {each.name: each.annotation for each in parameters}
+        return called
+
+    return decorated
 
 
 def vectors_of(name: str, *, data_home: Path | None) -> EmbeddingTable:
@@ -98,3 +164,35 @@ def table_of(
     from sgbt.threats.named import table_named
 
     return table_named(name, vectors, data_home=data_home)
+
+
+def table_for(classifier: TextClassifier, name: str, *, vectors: str, data_home: Path | None) -> SubstitutionTable:
+    """The table that the command line names for a trained model; `model` is the one that it was trained for."""
+    if name == "run":
+        warnings.warn("--substitutions run is called model now.", SgbtWarning, stacklevel=2)
+        name = MODEL
+    table = classifier.table
+    if name != MODEL:
+        table = table_of(name, functools.partial(vectors_of, vectors, data_home=data_home), data_home=data_home)
+    if table is None:
+        raise CertificateError(
+            expected="a substitution table",
+            got="none, and the model was trained without",
+            remedy="name one with --substitutions, such as counter_fitted",
+        )
+    return table
+
+
+def threat_for(classifier: TextClassifier, written: str, *, vectors: str, data_home: Path | None) -> Threat:
+    """The threat that the command line names; the table `model` is the one that the model was trained for."""
+    from sgbt.threats import parse_threat
+
+    return parse_threat(written, lambda name: table_for(classifier, name, vectors=vectors, data_home=data_home))
+
+
+def as_table(threat: Threat, max_substitutions: int | None) -> tuple[SubstitutionTable, int | None]:
+    """A threat of substitutions alone as its table and the smallest of the budgets."""
+    (edit,) = threat.edits
+    assert edit.table is not None
+    limits = [limit for limit in (edit.at_most, threat.total, max_substitutions) if limit is not None]
+    return edit.table, min(limits, default=None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgbt.cli import options as opt
-from sgbt.cli.certify import Budget, Run, Table_
+from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -21,30 +21,29 @@ if TYPE_CHECKING:
 FORMAT = "Format of the file: csv, tsv, jsonl, text (one text in each line) or parquet; otherwise by its name."
 
 
+@opt.reads(without=("label", "drop_empty"))
 def predict_(
-    run: Run,
+    run: opt.Run,
     file: Annotated[str, typer.Argument(help="A CSV, TSV, JSONL, text or Parquet file; - is standard input.")],
-    text: opt.TextColumn = None,
+    reading: Reading,
     certify: Annotated[bool, typer.Option("--certify", help="Add verdict, margin and radius of each text.")] = False,
-    max_substitutions: Budget = None,
-    substitutions: Table_ = "model",
+    max_substitutions: opt.Budget = None,
+    substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
     out: Annotated[
         Path | None, typer.Option(help="A .csv, .tsv or .jsonl file for the rows; otherwise standard output.")
     ] = None,
     format_: Annotated[str | None, typer.Option("--format", rich_help_panel=opt.READING, help=FORMAT)] = None,
     threads: opt.Threads = None,
-    encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
 ) -> None:
     """Label the texts of a file. Every column is kept; the file needs no labels, and may be of any size."""
     import torch
 
     from sgbt.certify import Prepared
-    from sgbt.cli.certify_parts import table_for
-    from sgbt.cli.progress import counting
-    from sgbt.data.row_chunks import chunks
+    from sgbt.cli.screen import counting
     from sgbt.data.row_writers import writing
+    from sgbt.data.table_files import chunks
     from sgbt.models import load_classifier
 
     if threads:
@@ -52,15 +51,15 @@ def predict_(
     classifier = load_classifier(run)
     prepared = None
     if certify:
-        table = table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
+        table = opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
         prepared = Prepared.of(classifier, table)
     source = sys.stdin if file == "-" else Path(file)
     form = _format(file, format_)
     found: Counter[str] = Counter()
     with counting() as bars, writing(out, otherwise=form) as write:
         task = bars.add_task("predicting", total=None)
-        for rows in chunks(source, form, encoding="utf-8-sig" if encoding == "utf-8" else encoding):
-            added = _added(classifier, prepared, texts_of(rows, text), max_substitutions)
+        for rows in chunks(source, form, reading.layout):
+            added = _added(classifier, prepared, texts_of(rows, reading.text), max_substitutions)
             _refuse_taken(rows, added)
             write({**rows.columns, **added})
             found.update(added["predicted"] + added.get("verdict", []))
@@ -75,7 +74,7 @@ def predict_(
 
 def _format(file: str, name: str | None) -> str:
     from sgbt.core.errors import DataError
-    from sgbt.data.row_chunks import FORMATS, format_of
+    from sgbt.data.table_files import FORMATS, format_of
 
     if name is None:
         return "csv" if file == "-" else format_of(Path(file))

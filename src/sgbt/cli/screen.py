@@ -6,9 +6,19 @@ import sys
 import warnings
 from collections.abc import Iterable
 from io import TextIOWrapper
+from types import TracebackType
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
 from rich.segment import Segment
 
 from sgbt.core.errors import SgbtWarning
@@ -32,6 +42,12 @@ class Screen(Console):
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
+    def print(self, *objects: Any, **settings: Any) -> None:
+        """Lines of text are not broken where the window ends; tables and marked texts are fitted to it."""
+        if all(isinstance(each, str) for each in objects):
+            settings = {"soft_wrap": True} | settings
+        super().print(*objects, **settings)
+
 
 def say(sentence: str) -> None:
     """One line on standard error: what a person typed may contain anything."""
@@ -54,3 +70,51 @@ def prepare_streams() -> None:
             usual(message, category, *place, **more)
 
     warnings.showwarning = show
+
+
+def counting(*more: TextColumn) -> Bars:
+    """A bar on standard error that counts things done of all things; into a file or a pipe, nothing is drawn."""
+    screen = Screen(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *more)
+    timed = (*columns, TimeElapsedColumn(), TimeRemainingColumn())
+    return Bars(*timed, console=screen, transient=True, disable=not screen.is_interactive)
+
+
+class Drawn:
+    """What is drawn from entry to exit of a `with`, unless nobody would see it."""
+
+    _bars: Any
+    _seen: bool
+
+    def __enter__(self) -> Any:
+        if self._seen:
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._seen:
+            self._bars.stop()
+
+
+class ProgressBars(Drawn):
+    """A `sgbt.resources.Progress` that draws; use it as a context manager."""
+
+    def __init__(self) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+        self._bars = Bars(*columns, TimeRemainingColumn(), console=Screen(stderr=True), transient=True)
+        self._seen = self._bars.console.is_interactive  # into a file or a pipe, nothing is drawn
+
+    def start(self, task: str, total: int | None) -> None:
+        """Draw a new bar; one without a total pulses."""
+        self._current = self._bars.add_task(task, total=total)
+
+    def advance(self, amount: int) -> None:
+        """Move the newest bar on."""
+        self._bars.advance(self._current, amount)
+
+    def finish(self) -> None:
+        """Take the newest bar away."""
+        if self._bars.tasks:
+            self._bars.remove_task(self._bars.tasks[-1].id)

@@ -17,7 +17,7 @@ console = Screen()
 
 def serve_(
     context: typer.Context,
-    run: Annotated[Path, typer.Argument(help="Folder of a trained model; see sgbt train.")],
+    run: opt.Run,
     other: Annotated[Path | None, typer.Argument(help="A second one, to compare side by side.")] = None,
     host: Annotated[str, typer.Option(help="Address to listen at; others than this machine need a token.")] = (
         "127.0.0.1"
@@ -37,14 +37,7 @@ def serve_(
             metavar="ADDRESS", help="Address of a proxy whose X-Forwarded-For is believed; otherwise nobody's."
         ),
     ] = None,
-    workers: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=opt.MOST_AT_ONCE,
-            help="Processes for single texts; each loads the models, and so does one for files.",
-        ),
-    ] = 2,
+    workers: opt.Workers = 2,
     per_minute: Annotated[
         int, typer.Option(min=1, max=opt.LARGEST, help="Requests that one client may make in a minute.")
     ] = 240,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,18 +15,15 @@ from sgbt.cli.screen import Screen
 from sgbt.core.errors import TrainingError
 from sgbt.core.registry import DEVICES, MODELS, OBJECTIVES
 
-if TYPE_CHECKING:
-    pass
 
-
+@opt.reads("test_file", "drop_shared")
 def train_(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for the run; the same command resumes it.")],
-    data: opt.DataUnlessPreset = "",
+    reading: Reading,
+    data: opt.Data = "",
     model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "cnn",
     objective: Annotated[str, typer.Option(help=f"One of {', '.join(OBJECTIVES)}.")] = "sgbt",
-    text: opt.TextColumn = None,
-    label: opt.LabelColumn = None,
     epochs: Annotated[int | None, typer.Option(min=1, max=opt.MOST_EPOCHS, help="At most this many epochs.")] = None,
     seed: opt.Seed = 0,
     beta: Annotated[float | None, typer.Option(help="Weight of the growth penalty L_GBM.")] = None,
@@ -38,7 +36,11 @@ def train_(
     ] = None,
     substitutions: opt.Substitutions = "auto",
     vectors: opt.Vectors = "glove",
-    limit: Annotated[int | None, typer.Option(min=1, max=opt.LARGEST, help="Train on this many texts only.")] = None,
+    threat: Annotated[
+        str | None,
+        typer.Option(help='Fit --model linear to the worst case of a threat: "typos:2", "counter_fitted + delete:2".'),
+    ] = None,
+    limit: opt.Limit = None,
     test: Annotated[bool, typer.Option("--test", help="At the end, measure accuracy on the test split, once.")] = False,
     threads: opt.Threads = None,
     device: Annotated[
@@ -47,24 +49,18 @@ def train_(
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Write scalars for TensorBoard into the run's folder as well.")
     ] = False,
-    test_file: opt.TestFile = None,
-    drop_shared: opt.DropShared = False,
-    drop_empty: opt.DropEmpty = False,
-    encoding: opt.Encoding = "utf-8",
     data_home: opt.DataHome = None,
 ) -> None:
     """Train a classifier; progress is shown, every step is logged, and an interrupted run goes on where it stood."""
     import torch
 
-    from sgbt.cli import train_parts as parts
-    from sgbt.cli.class_view import show_classes
-    from sgbt.cli.training_view import TrainingView
+    from sgbt.cli import train_view as parts
+    from sgbt.cli.certify_view import show_classes
+    from sgbt.cli.threat_fit import ThreatOptions, fit_to_threat
     from sgbt.training import preset_for, preset_named, train
     from sgbt.training.config import chosen, read_toml, with_options
-    from sgbt.training.listener import Listeners
-    from sgbt.training.parallel import device_named, speaks
-    from sgbt.training.recipes import recipe_of
-    from sgbt.training.tensorboard import TensorBoardListener
+    from sgbt.training.loop.listeners import Listeners, TensorBoardListener
+    from sgbt.training.loop.parallel import device_named, speaks
 
     console = Screen(quiet=not speaks())
     if threads:
@@ -78,13 +74,17 @@ def train_(
             expected="a dataset or a file", got="none", where="train", remedy="for example: sgbt train imdb"
         )
     tables = read_toml(config) if config else {}
-    aim = parts.objective_of(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
+    aim = parts.method_from(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
     device_named(device)  # what is not there is told before anything is read
     boards = [TensorBoardListener(out)] if tensorboard else []
     kind = chosen(MODELS, model, "--model")
-    reading = Reading(data, text, label, test_file, drop_shared, drop_empty, encoding)
+    reading = replace(reading, data=data)
     whole = reading.load(data_home=data_home)
     dataset = parts.limited(whole, limit) if limit else whole
+    if threat:
+        fit_to_threat(threat, dataset, out, console, ThreatOptions(context, tables, epochs, seed, vectors))
+        reading.keep(out, whole)
+        return
     settings = preset_named(preset) if preset else preset_for(model, dataset.name)
     settings = with_options(
         settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "the table training"
@@ -95,13 +95,11 @@ def train_(
     table = opt.table_of(substitutions, read_vectors, data_home=data_home)
     options = kind.Options(classes=dataset.classes, **given)
     network = kind.untrained(options, lambda: start.of(read_vectors(), table))
-    console.print(
-        f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by", soft_wrap=True
-    )
-    console.print(f"{model} with objective {aim}", soft_wrap=True)
-    if first := recipe_of(aim).description:
-        console.print(first, soft_wrap=True)
-    with TrainingView(console) as view:
+    console.print(f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by")
+    console.print(f"{model} with objective {aim}")
+    if first := aim.recipe.description:
+        console.print(first)
+    with parts.TrainingView(console) as view:
         run = train(
             network,
             dataset,
@@ -118,6 +116,6 @@ def train_(
         parts.show_dev(run, dataset.dev, console)
     if test and speaks():
         found = parts.answers(run.model, dataset.test)
-        console.print(parts.measured(found, dataset.test, out, aim, settings, seed), soft_wrap=True)
+        console.print(parts.measured(found, dataset.test, out, aim, settings, seed))
         show_classes(found, console)
-    console.print(f"saved in {out}", soft_wrap=True)
+    console.print(f"saved in {out}")

@@ -82,8 +82,8 @@ VERBS = {
     ),
     "report": Verb(
         "sgbt.cli.report:report_",
-        "Make the tables and the page of a benchmark from its rows.",
-        "sgbt report results/table1 --out report.html",
+        "Make the tables and the page of a benchmark, or of one run, from rows.",
+        "sgbt report runs/a --certificates certificates.jsonl --out report.html",
     ),
     "publish": Verb(
         "sgbt.cli.publish:publish_",

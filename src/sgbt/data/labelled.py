@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,38 +18,50 @@ from sgbt.data.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class LabelledTexts:
-    """Texts with their labels as they were written in the source."""
+    """Texts with their labels as they were written in the source; texts without any have no labels."""
 
     texts: tuple[str, ...]
     labels: tuple[str, ...]
 
 
-def labelled_texts(table: Table, *, text: str | None, label: str | None, drop_empty: bool = False) -> LabelledTexts:
-    """The texts and labels of a table; columns named `text` and `label` are taken when none are given."""
-    texts, labels = table.column(text or "text"), table.column(label or "label")
-    rows = range(len(table))
-    for row in rows:
-        if labels[row] is None or labels[row] == "":
+def labelled_texts(
+    table: Table, *, text: str | None, label: str | None, drop_empty: bool = False, unlabelled: bool = False
+) -> LabelledTexts:
+    """The texts and labels of a table; columns named `text` and `label` are taken when none are given.
+
+    With `unlabelled`, a table that has no column `label`, where none was named, gives its texts alone.
+    """
+    texts = table.column(text or "text")
+    bare = unlabelled and label is None and "label" not in table.columns
+    labels = ["-"] * len(texts) if bare else [_label_of(each) for each in table.column(label or "label")]
+    kept = []
+    for row, (each, name) in enumerate(zip(texts, labels, strict=True)):
+        if each is not None and not isinstance(each, str):
+            raise DataError(expected="a text", got=repr(each)[:40], where=table.where(row))
+        if name is None:
             raise DataError(
-                expected="a label", got="none", where=table.where(row), remedy="fill it in or remove the row"
+                expected="a label that is a string or a number",
+                got=repr(table.column(label or "label")[row])[:40],
+                where=table.where(row),
             )
-        if not isinstance(labels[row], str | int | bool):
+        if each and each.strip() and name:
+            kept.append(row)
+        elif not drop_empty:
             raise DataError(
-                expected="a label that is a string or an integer", got=repr(labels[row])[:40], where=table.where(row)
+                expected="a text with at least one word" if name else "a label",
+                got="an empty one" if name else "none",
+                where=table.where(row),
+                remedy="fill it in, or have such rows left out with --drop-empty",
             )
-        if texts[row] is not None and not isinstance(texts[row], str):
-            raise DataError(expected="a text", got=repr(texts[row])[:40], where=table.where(row))
-    kept = [row for row in rows if texts[row] and texts[row].strip()]
-    if len(kept) < len(table) and not drop_empty:
-        empty = next(row for row in rows if not (texts[row] and texts[row].strip()))
-        raise DataError(
-            expected="a text with at least one word",
-            got="an empty one",
-            where=table.where(empty),
-            remedy="remove such rows, or have them left out with --drop-empty",
-        )
     _refuse_endless(table, texts, kept)
-    return LabelledTexts(tuple(texts[row] for row in kept), tuple(str(labels[row]) for row in kept))
+    return LabelledTexts(tuple(texts[row] for row in kept), () if bare else tuple(str(labels[row]) for row in kept))
+
+
+def _label_of(value: Any) -> str | None:
+    """A label as it is written, empty where there is none; None is no label."""
+    if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return str(value) if isinstance(value, str | int | float) else None
 
 
 def _refuse_endless(table: Table, texts: list[Any], rows: Sequence[int]) -> None:
@@ -64,10 +77,10 @@ def _refuse_endless(table: Table, texts: list[Any], rows: Sequence[int]) -> None
 
 
 def names_of(labels: Sequence[str]) -> tuple[str, ...]:
-    """The distinct labels in their order: by number when all are integers, else by letter."""
+    """The distinct labels in their order: by number when all are numbers, else by letter."""
     names = set(labels)
-    if all(re.fullmatch("-?[0-9]+", name) for name in names):
-        return tuple(sorted(names, key=lambda name: (int(name), name)))
+    if all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", name) for name in names):
+        return tuple(sorted(names, key=lambda name: (float(name), name)))
     return tuple(sorted(names))
 
 

@@ -8,11 +8,12 @@ from typing import Any
 from sgbt.core.errors import DataError, did_you_mean
 from sgbt.core.seeds import check_seed
 from sgbt.data.dataset import Split, TextDataset, count_duplicates
+from sgbt.data.file_text import AUTO
 from sgbt.data.huggingface import is_hugging_face, read_hugging_face
 from sgbt.data.imdb import load_imdb
 from sgbt.data.labelled import LabelledTexts, labelled_texts, names_of, numbered, refuse_too_many
 from sgbt.data.splitting import cut, mixed
-from sgbt.data.tables import read_table
+from sgbt.data.table_files import FileLayout, read_table
 from sgbt.data.yahoo import LABELS as YAHOO_LABELS
 from sgbt.data.yahoo import read_yahoo
 from sgbt.resources import Progress, get
@@ -31,19 +32,24 @@ def load_dataset(
     seed: int = 0,
     drop_shared: bool = False,
     drop_empty: bool = False,
-    encoding: str = "utf-8-sig",
+    encoding: str = AUTO,
+    separator: str = AUTO,
+    header: bool = True,
     data_home: str | Path | None = None,
     progress: Progress | None = None,
 ) -> TextDataset:
     """Labelled text with distinct train, dev and test splits.
 
     `source` is a name (`imdb`, `yahoo_answers` or `yahoo`), a CSV, TSV, JSONL or Parquet file (gzipped or not), or a
-    `Dataset` or `DatasetDict` of the Hugging Face `datasets` library. `text` and `label` name the columns. `dev` is the
-    share of the training texts that is set apart for choosing; `test`, for a single file, the share for the final
-    figures, or a second file. Cuts are stratified and seeded, and copies of one text always stay together; what was cut
-    comes in a seeded order in which labels are mixed, so that the first texts speak for all. A test set that is given
-    keeps its order.
-    `drop_shared` removes from train the texts that test has as well.
+    `Dataset` or `DatasetDict` of the Hugging Face `datasets` library. `text` and `label` name the columns, or their
+    positions (1 is the first). `encoding` and `separator` are guessed from the file, with a note, unless given; without
+    a `header`, columns are named 1, 2, ... `drop_empty` leaves out rows without text or label, `drop_shared` those
+    texts of train that test has as well.
+
+    `dev` is the share of the training texts that is set apart for choosing; `test`, for a single file, the share for
+    the final figures, or a second file. Cuts are stratified and seeded, and copies of one text always stay together;
+    what was cut comes in a seeded order in which labels are mixed, so that the first texts speak for all. A test set
+    that is given keeps its order.
     """
     check_seed(seed, DataError)
     for name, fraction in (("dev", dev), ("test", test)):
@@ -63,11 +69,11 @@ def load_dataset(
     if str(source) == "yahoo_answers":
         train_rows, test_rows = read_yahoo(get("yahoo_answers", data_home=home, progress=progress))
         return _assemble("yahoo_answers", train_rows, test_rows, YAHOO_LABELS, dev, seed, drop_shared)
-    path = _existing(source)
-    train_rows = labelled_texts(read_table(path, encoding=encoding), text=text, label=label, drop_empty=drop_empty)
+    path, layout = _existing(source), FileLayout(encoding, separator, header)
+    train_rows = labelled_texts(read_table(path, layout), text=text, label=label, drop_empty=drop_empty)
     if isinstance(test, float | int):
         return _assemble(str(path), train_rows, float(test), None, dev, seed, drop_shared)
-    test_table = read_table(Path(test).expanduser(), encoding=encoding)
+    test_table = read_table(Path(test).expanduser(), layout)
     test_rows = labelled_texts(test_table, text=text, label=label, drop_empty=drop_empty)
     return _assemble(str(path), train_rows, test_rows, None, dev, seed, drop_shared, test_source=str(test))
 

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from sgbt.core.errors import DataError
 from sgbt.core.files import atomic_write
-from sgbt.data.row_chunks import format_of
+from sgbt.data.table_files import format_of
 
 Columns = dict[str, list[Any]]
 Write = Callable[[Columns], None]

@@ -8,9 +8,11 @@ from typing import Any
 
 from sgbt.core.errors import DataError
 from sgbt.data.labelled import LabelledTexts, labelled_texts
-from sgbt.data.tables import Table, read_table
+from sgbt.data.table_files import FileLayout, read_table
+from sgbt.data.tables import Table
 from sgbt.resources import Located
 
+LAYOUT = FileLayout("utf-8", "comma")
 LABELS = (
     "Society & Culture",
     "Science & Mathematics",
@@ -37,18 +39,18 @@ def read_yahoo(located: Located) -> tuple[LabelledTexts, LabelledTexts]:
 
 
 def _from_csv(path: Path) -> LabelledTexts:
-    table = read_table(path, names=("class", "title", "content", "answer"))
+    table = read_table(path, LAYOUT, names=("class", "title", "content", "answer"))
     classes = {str(number): name for number, name in enumerate(LABELS, start=1)}
     return _named(table, ("title", "content", "answer"), "class", classes)
 
 
 def _from_parquet(path: Path) -> LabelledTexts:
     parts = ("question_title", "question_content", "best_answer")
-    return _named(read_table(path), parts, "topic", dict(enumerate(LABELS)))
+    return _named(read_table(path, LAYOUT), parts, "topic", dict(enumerate(LABELS)))
 
 
 def _from_jsonl(path: Path) -> LabelledTexts:
-    return _named(read_table(path), ("text",), "label", dict(enumerate(LABELS)))
+    return _named(read_table(path, LAYOUT), ("text",), "label", dict(enumerate(LABELS)))
 
 
 def _named(table: Table, parts: tuple[str, ...], label: str, classes: Mapping[Any, str]) -> LabelledTexts:

@@ -14,8 +14,9 @@ from typing import Any
 
 from sgbt.attacks import AttackResult
 from sgbt.certify import Certificate
+from sgbt.models.folder import CONFIG
 from sgbt.report.build import Report, report_of_folder, report_of_records
-from sgbt.report.single import report_of_run
+from sgbt.report.single import report_of_run, report_of_run_folder
 from sgbt.training import Run
 
 __all__ = ["Report", "report", "report_of_folder", "report_of_records", "report_of_run"]
@@ -24,9 +25,11 @@ __all__ = ["Report", "report", "report_of_folder", "report_of_records", "report_
 def report(
     source: Run | str | Path, proofs: Sequence[Certificate] = (), attacks: Sequence[AttackResult] = ()
 ) -> Report:
-    """The report of a training run with its proofs and attacks, or of a benchmark's folder; `save` it as you like."""
+    """The report of a training run or its folder with its proofs and attacks, or of a benchmark's folder."""
     if isinstance(source, Run):
         return report_of_run(source, proofs, attacks)
+    if (Path(source) / CONFIG).is_file():
+        return report_of_run_folder(source, proofs, attacks)
     return report_of_folder(source)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from sgbt.attacks import AttackResult
@@ -17,10 +18,12 @@ from sgbt.evaluate import AttackFigures, RunRecord, certified_figures
 from sgbt.evaluate.gather import curve_of
 from sgbt.evaluate.metrics import share_figures, weakest_words
 from sgbt.evaluate.significance import packed
-from sgbt.models import Naming, identity_of
+from sgbt.models import Naming, identity_of, load_classifier
+from sgbt.models.folder import training_note
 from sgbt.report.build import Report, report_of_records
 from sgbt.report.sections import examples_of
 from sgbt.training import Run
+from sgbt.training.loop.log import RunLog, read_log
 
 
 def report_of_run(run: Run, proofs: Sequence[Certificate], attacks: Sequence[AttackResult]) -> Report:
@@ -69,6 +72,22 @@ def report_of_run(run: Run, proofs: Sequence[Certificate], attacks: Sequence[Att
     examples = examples_of(list(attacks), record.name, run.model.label_names, most=5)
     title = f"{record.dataset}: {record.model} trained with {record.objective}, seed {record.seed}"
     return report_of_records([record], title=title, examples=examples)
+
+
+def report_of_run_folder(
+    folder: str | Path, proofs: Sequence[Certificate] = (), attacks: Sequence[AttackResult] = ()
+) -> Report:
+    """The report of a run from the folder that `sgbt train` wrote, with rows that were made of its model."""
+    folder = Path(folder)
+    about = training_note(folder)
+    if not about.keys() >= {"dataset", "dataset_hash", "objective", "objective_options", "seed", "config"}:
+        raise EvaluationError(
+            expected="the folder of a model that sgbt train wrote",
+            got="one that does not say how it was trained",
+            where=str(folder),
+        )
+    run = Run(load_classifier(folder), RunLog(folder, read_log(folder)), folder, about, about.get("dev") or {})
+    return report_of_run(run, proofs, attacks)
 
 
 def _own_identity(run: Run, proofs: Sequence[Certificate], attacks: Sequence[AttackResult]) -> str:

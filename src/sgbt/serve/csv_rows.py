@@ -11,7 +11,8 @@ from sgbt.certify import Prepared, certify
 from sgbt.certify.rows.summary import PREDICTED, PROVEN, by_class, predicted_cells, proven_cells
 from sgbt.core.by_class import ByClass
 from sgbt.core.errors import DataError
-from sgbt.data.tables import Table, read_csv, shown
+from sgbt.data.table_files import read_csv
+from sgbt.data.tables import Table, shown
 
 Step = Callable[[dict[str, Any]], None]
 UPLOAD = "the uploaded file"

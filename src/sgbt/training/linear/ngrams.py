@@ -1,0 +1,160 @@
+"""Training a BagOfNgrams: L-BFGS on all texts at once, the loss on a bound of the worst case over all substitutions.
+
+A weight is w = r v. r is the log-count ratio of an n-gram of codes (naive Bayes): how much more often texts of a class
+have it than others; v is optimised with an l2 penalty (Wang and Manning 2012, "Baselines and bigrams"). N-grams that
+substitution can bring share the counts of the texts they can occur in, so that an n-gram and what it can become start
+with like weights. The loss is convex and nothing is random, so it has one minimum. It takes minutes; an interrupted
+training starts again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgbt.data import RaggedIds
+from sgbt.models import BagOfNgrams
+from sgbt.models.bag_of_ngrams.margins import Gathered, LabelGrams, by_label, check_room, frequent_grams, gather
+from sgbt.models.bag_of_words.options import RowSets
+from sgbt.models.worst_case import Margins
+from sgbt.threats import UNKNOWN, Vocabulary
+from sgbt.training.beginning import adopt_vocabulary, whole_vocabulary
+from sgbt.training.config import TrainingConfig
+from sgbt.training.loop.dev_scores import dev_scores
+from sgbt.training.loop.listeners import preparing
+from sgbt.training.loop.log import RunLog
+from sgbt.training.loop.steps import Corpus, Examples
+from sgbt.training.loop.trainer import Trainer, trainer_of
+from sgbt.training.objectives.objective import Objective, Parts, mixed_cross_entropy
+
+TEMPERATURE = 0.1
+"""How much the greatest option of a cell is smoothed, in units of margin: L-BFGS wants a smooth loss."""
+STEPS = 5
+"""Steps of L-BFGS in what is called an epoch elsewhere."""
+
+
+@dataclass
+class BagOfNgramsTrainer(Trainer):
+    """One run of L-BFGS; after every few steps dev is scored, and the best weights are kept."""
+
+    linear: ClassVar[bool] = True
+
+    model: BagOfNgrams
+
+    @classmethod
+    def prepare(cls, model: BagOfNgrams, objective: Objective, corpus: Corpus, train: Examples) -> BagOfNgrams:
+        """The model with its maps from words to clusters; `run` finds the n-grams."""
+        maps = [torch.from_numpy(corpus.clusters(resolution)) for resolution in model.config.resolutions]
+        model.adopt(codes=torch.stack(maps) if len(maps) > 1 else maps[0], keys=model.keys)
+        return model
+
+    @property
+    def kappa(self) -> float:
+        """The share of the loss that is on the worst case."""
+        return self.objective.worst_case_share
+
+    def run(self) -> RunLog:
+        """Train to the end; the model has its features and the best weights afterwards."""
+        model = self.model
+        for part in (self.train, self.dev):
+            rows, maps = self._read(part)
+            check_room(rows, maps, longest=model.config.longest, ending=model.config.ending)
+        found = self._gathered(self.train, "n-grams of train")
+        keys = frequent_grams(found, minimum_count=model.config.minimum_count)
+        model.adopt(codes=model.codes, keys=keys)
+        train, dev = (
+            by_label(parts, part.labels, keys) if len(part) else []
+            for parts, part in ((found, self.train), (self._gathered(self.dev, "n-grams of dev"), self.dev))
+        )
+        del found
+        log = RunLog.resume(self.folder, epoch=0, step=0)
+        ratios = log_count_ratios(train, len(keys), model.config.classes, model.config.prior)
+        self._descend(model, ratios, train, dev, log)
+        return log
+
+    def _gathered(self, examples: Examples, title: str) -> list[Gathered]:
+        rows, maps = self._read(examples)
+        progress = partial(preparing, self.listener, title)
+        return gather(rows, maps, longest=self.model.config.longest, ending=self.model.config.ending, progress=progress)
+
+    def _read(self, examples: Examples) -> tuple[RaggedIds, list[RowSets]]:
+        """The words of texts as rows, and the codes that every row can have by each map."""
+        rows, index = examples.rows, examples.substitutions if self.kappa else None
+        if index is None:  # a row that only the table knows is then just an unknown word
+            rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
+        return rows, [RowSets.of(codes, index) for codes in self.model.maps]
+
+    def _descend(
+        self, model: BagOfNgrams, ratios: Tensor, train: list[LabelGrams], dev: list[LabelGrams], log: RunLog
+    ) -> None:
+        values = torch.zeros_like(ratios, requires_grad=True)
+        bias = torch.zeros(model.config.classes, requires_grad=True)
+        optimiser = torch.optim.LBFGS([values, bias], max_iter=STEPS, history_size=10, line_search_fn="strong_wolfe")
+        parts: dict[str, float] = {}
+
+        def closure() -> Tensor:
+            optimiser.zero_grad()
+            shares = self._losses([part.margins(ratios * values, bias, smooth=TEMPERATURE) for part in train], train)
+            loss = torch.stack([*shares.values()]).sum() + 0.5 * self.config.weight_decay * (values**2).sum()
+            loss.backward()
+            parts.update({name: float(share.detach()) for name, share in shares.items()})
+            return loss
+
+        best, waited = -1.0, 0
+        for epoch in range(self.config.epochs):
+            self.listener.epoch(epoch, self.config.epochs, 1)
+            optimiser.step(closure)
+            weight = (ratios * values).detach()
+            accuracy = _scores(train, weight, bias.detach(), certifies=False)["accuracy"]
+            log.add(epoch=epoch, step=0, parts=dict(parts), accuracy=accuracy, texts=len(self.train))
+            self.listener.step(0, dict(parts), accuracy, len(self.train))
+            scores = _scores(dev, weight, bias.detach(), certifies=bool(self.kappa))
+            better = not scores or scores["score"] > best
+            if better:
+                best, waited = scores.get("score", best), 0
+                with torch.no_grad():
+                    model.weight.copy_(weight)
+                    model.bias.copy_(bias)
+            log.add(epoch=epoch, step=1, dev=scores, best=better)
+            self.listener.scores(epoch, scores, better)
+            log.flush()
+            waited += not better
+            if waited >= self.config.patience:
+                break
+
+    def _losses(self, margins: list[Margins], texts: list[LabelGrams]) -> Parts:
+        """Cross-entropy on the texts and on the worst case, in the shares of the objective."""
+        labels = torch.cat([torch.full((part.texts,), part.label) for part in texts])
+        clean, worst = (torch.cat([getattr(part, which) for part in margins]) for which in ("clean", "worst"))
+        return mixed_cross_entropy(clean, worst, labels, share=self.kappa)
+
+
+@trainer_of.register
+def _trainer(model: BagOfNgrams) -> type[Trainer]:
+    return BagOfNgramsTrainer
+
+
+@adopt_vocabulary.register
+def _vocabulary(model: BagOfNgrams, vocabulary: Any, counts: Any, table: Any, config: TrainingConfig) -> Vocabulary:
+    return vocabulary or whole_vocabulary(counts, table, minimum_count=config.minimum_count)
+
+
+def log_count_ratios(texts: list[LabelGrams], features: int, classes: int, prior: float) -> Tensor:
+    """log (share of a feature among those of a class's texts / its share among those of all other texts)."""
+    counts = torch.full((classes, features), prior, dtype=torch.float64)
+    for part in texts:
+        counts[part.label] += part.document_counts(features)
+    others = counts.sum(dim=0) - counts
+    ratios = (counts / counts.sum(dim=1, keepdim=True)).log() - (others / others.sum(dim=1, keepdim=True)).log()
+    return ratios.t().contiguous().float()
+
+
+@torch.no_grad()
+def _scores(texts: list[LabelGrams], weight: Tensor, bias: Tensor, *, certifies: bool) -> dict[str, float]:
+    found = ((part.margins(weight, bias), torch.full((part.texts,), part.label)) for part in texts)
+    return dev_scores(found, certifies=certifies)
