@@ -59,10 +59,8 @@ def train_(
     from sgbt.cli.threat_fit import ThreatOptions, fit_to_threat
     from sgbt.training import preset_for, preset_named, train
     from sgbt.training.config import chosen, read_toml, with_options
-    from sgbt.training.listener import Listeners
-    from sgbt.training.parallel import device_named, speaks
-    from sgbt.training.recipes import recipe_of
-    from sgbt.training.tensorboard import TensorBoardListener
+    from sgbt.training.loop.listeners import Listeners, TensorBoardListener
+    from sgbt.training.loop.parallel import device_named, speaks
 
     console = Screen(quiet=not speaks())
     if threads:
@@ -76,7 +74,7 @@ def train_(
             expected="a dataset or a file", got="none", where="train", remedy="for example: sgbt train imdb"
         )
     tables = read_toml(config) if config else {}
-    aim = parts.objective_of(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
+    aim = parts.method_from(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
     device_named(device)  # what is not there is told before anything is read
     boards = [TensorBoardListener(out)] if tensorboard else []
     kind = chosen(MODELS, model, "--model")
@@ -99,7 +97,7 @@ def train_(
     network = kind.untrained(options, lambda: start.of(read_vectors(), table))
     console.print(f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by")
     console.print(f"{model} with objective {aim}")
-    if first := recipe_of(aim).description:
+    if first := aim.recipe.description:
         console.print(first)
     with parts.TrainingView(console) as view:
         run = train(
