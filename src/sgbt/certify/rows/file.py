@@ -81,7 +81,7 @@ def require_each_once(rows: Iterable[Certificate], where: str) -> None:
         seen.add(row.index)
 
 
-def require_proofs(rows: Iterable[Certificate], where: str) -> None:
+def require_proofs(rows: Iterable[Any], where: str) -> None:
     """Raise on the first row of another kind, or that is a study: a figure of certified texts is about proofs alone."""
     for row in rows:
         if not isinstance(row, Certificate):
