@@ -43,7 +43,7 @@ options = {{ ramp_epochs = 1.0 }}
 epochs = 3
 batch_size = 16
 learning_rate = 0.01
-rare = 1
+minimum_count = 1
 [[rules]]
 cells = "*/*/*/*"
 attacks = [{attacks}]

@@ -25,9 +25,8 @@ from sgbt.embeddings import load_embeddings
 from sgbt.models import BiLSTM, TextCNN
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.training import ASCC, ATFL, GBM, IBP, SEM, SGBT, Certified, Objective, Standard
-from sgbt.training.loss import Loss
-from sgbt.training.objective import Corpus, Step
-from sgbt.training.steps import Examples, steps_of
+from sgbt.training.loop.steps import Corpus, Examples, Step, steps_of
+from sgbt.training.objectives.objective import Loss
 
 BATCH, LONGEST, RATE = 64, 512, 1e-4
 CPU = torch.device("cpu")

@@ -14,7 +14,7 @@ from sgbt.embeddings import EmbeddingTable
 from sgbt.models import BiLSTM, Sum, TextCNN, WordEmbedding
 from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
 from sgbt.training import TrainingConfig
-from sgbt.training.objective import Step
+from sgbt.training.loop.steps import Step
 
 GOOD, BAD = ("good", "great", "fine", "lovely"), ("bad", "awful", "poor", "dull")
 PLAIN = ("the", "film", "movie", "was", "a", "plot", "and", "very", "with", "actor")
@@ -32,7 +32,9 @@ TABLE = SubstitutionTable(
     "small",
 )
 VOCABULARY = Vocabulary(WORDS)
-QUICK = TrainingConfig(epochs=2, batch_size=8, learning_rate=0.01, max_length=16, rare=1, checkpoint_seconds=1e9)
+QUICK = TrainingConfig(
+    epochs=2, batch_size=8, learning_rate=0.01, max_length=16, minimum_count=1, checkpoint_seconds=1e9
+)
 
 
 def vectors(width: int = 6, seed: int = 0) -> EmbeddingTable:

@@ -30,7 +30,7 @@ from sgbt.models.folder import training_note
 from sgbt.report import report_of_folder
 from sgbt.threats import SubstitutionTable, Vocabulary
 from sgbt.training.config import read_toml, with_options
-from sgbt.training.log import read_log
+from sgbt.training.loop.log import read_log
 
 __all__ = ["walked", "world"]
 

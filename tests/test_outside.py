@@ -102,7 +102,7 @@ def with_path(package: Path) -> dict[str, str]:
 def run(installed: None, world: Path) -> Path:
     """The model of the package, trained with its objective."""
     config = world / "config.toml"
-    config.write_text("[training]\nlearning_rate = 0.05\nrare = 1\n[model]\ntrainable_embedding = true\n")
+    config.write_text("[training]\nlearning_rate = 0.05\nminimum_count = 1\n[model]\ntrainable_embedding = true\n")
     given = ("--vectors", world / "vectors.txt", "--substitutions", world / "table.json", "--config", config)
     out = world / "run"
     sgbt("train", world / "reviews.csv", "--model", "mean", "--objective", "smoothed", "--out", out, *given)
@@ -143,7 +143,7 @@ def test_a_grid_of_names_from_outside_comes_to_a_report(package: Path, tmp_path:
         'attacks = ["random-swaps"]\ntiers = ["ibp", "enumerated"]\n'
         '[[datasets]]\nsource = "toy"\n[models.mean]\ntrainable_embedding = true\n'
         '[[methods]]\nobjective = "smoothed"\noptions = { smoothing = 0.2 }\n[[methods]]\nobjective = "ibp"\n'
-        "[training]\nepochs = 2\nbatch_size = 16\nrare = 1\n"
+        "[training]\nepochs = 2\nbatch_size = 16\nminimum_count = 1\n"
     )
     environment = with_path(package) | {"OMP_NUM_THREADS": "1", "SGBT_CACHE": str(tmp_path / "cache")}
     for command in (

@@ -26,7 +26,7 @@ from sgbt.threats import SubstitutionIndex
 
 DATA = small.dataset(train=60)
 X, Y = list(DATA.train.texts), np.array(["bad", "good"])[DATA.train.labels]
-QUICK = {"batch_size": 8, "learning_rate": 0.01, "rare": 1, "max_length": 16}
+QUICK = {"batch_size": 8, "learning_rate": 0.01, "minimum_count": 1, "max_length": 16}
 
 
 def made(**options) -> RobustTextClassifier:

@@ -21,7 +21,7 @@ from sgbt.embeddings import EmbeddingTable, load_embeddings
 from sgbt.models import TextClassifier
 from sgbt.resources import UnavailableError
 from sgbt.threats import SubstitutionTable
-from sgbt.training import TrainingConfig, preset_for, train
+from sgbt.training import TrainingConfig, method_of, preset_for, train
 from sgbt.training.config import with_options
 
 
@@ -89,7 +89,7 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
         run = train(
             kind.untrained(options, self._vectors),
             dataset,
-            objective=with_options(OBJECTIVES[self.objective](), self.objective_options or {}, "objective_options"),
+            objective=method_of(self.objective, self.objective_options or {}, "objective_options"),
             substitutions=self._table(),
             seed=self.seed,
             config=self._config(),

@@ -12,7 +12,7 @@ from tests.attacks.world import KINDS, World
 
 from sgbt.attacks import attack
 from sgbt.attacks.queries.classifier import ClassifierEngine
-from sgbt.attacks.queries.engine import PlainEngine, Query, WordSwaps, query_engine
+from sgbt.attacks.queries.engine import IdQuery, PlainEngine, Query, WordSwaps, query_engine
 from sgbt.attacks.queries.prefix_tree import WIDTH, PrefixTree, ReadSchedule
 from sgbt.attacks.space import MASKED, SearchSpace, State
 from sgbt.core.errors import AttackError
@@ -289,3 +289,37 @@ def test_slopes_are_the_derivative_of_the_lead(
             for choice, word in enumerate(space.options[place]):
                 measured = (lead(place, word, step) - lead(place, word, -step)) / (2 * step)
                 assert slopes[place, choice] == pytest.approx(measured, abs=1e-5)
+
+
+class Parity(torch.nn.Module):
+    """A model of somebody else's: it counts words with an even id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones((), dtype=torch.float64))
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        even = (ids % 2 == 0).sum(dim=1) * self.scale
+        return torch.stack([even, ids.shape[1] - even], dim=1)
+
+
+def test_a_model_of_another_package_registers_an_engine_of_its_own() -> None:
+    """Until it does, it is asked in the plain way; from then on it is asked by its engine."""
+    model = Parity()
+    assert isinstance(query_engine(model), PlainEngine)
+    asked = []
+
+    class Counting(PlainEngine):
+        def answers(self, opened: object, queries: object) -> object:
+            asked.append(queries)
+            return super().answers(opened, queries)  # type: ignore[arg-type]
+
+    query_engine.register(Parity, Counting)
+    engine = query_engine(model)
+    assert isinstance(engine, Counting)
+    swaps = WordSwaps(np.array([0, 0]), np.array([1, 2]), np.array([1, 1]))
+    query = IdQuery(np.zeros((1, 3), np.int32), np.array([[2, 4, 5]]), swaps, np.array([3, 8]))
+    (found,) = engine.answers([engine.open(query.ids, 3)], [query])
+    np.testing.assert_array_equal(found.texts, [[2, 1]])
+    np.testing.assert_array_equal(found.swaps, [[1, 2], [3, 0]])
+    assert asked == [[query]]

@@ -16,6 +16,7 @@ from tests.small import TABLE, random_texts
 from sgbt.bridges.sklearn import CertifiedClassifier, SynonymEncoder, certified
 from sgbt.certify.black_box import Answer
 from sgbt.core.errors import LexiconError
+from sgbt.threats import Threat
 
 TEXTS = [" ".join(words) for words in random_texts(60, 8, 0, shortest=3)]
 LABELS = ["yes" if "good" in text or "great" in text else "no" for text in TEXTS]
@@ -81,5 +82,11 @@ def test_bad_input_is_one_sentence():
         SynonymEncoder(TABLE).fit([1])
     with pytest.raises(LexiconError, match="mean counter_fit"):
         SynonymEncoder("counterfit").fit(TEXTS)
-    with pytest.raises(LexiconError, match="a table of substitutions"):
-        SynonymEncoder("none").fit(TEXTS)
+    for threat in ("none", Threat.typos(1), Threat.substitutions(TABLE) | Threat.typos(1)):
+        with pytest.raises(LexiconError, match="substitution"):
+            SynonymEncoder(threat).fit(TEXTS)
+
+
+def test_a_threat_is_taken_as_its_table():
+    one, other = (SynonymEncoder(each).fit(TEXTS).encoder_ for each in (TABLE, Threat.substitutions(TABLE)))
+    assert one == other

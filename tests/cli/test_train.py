@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from sgbt.cli.app import app, main
 from sgbt.models import load_classifier, weights_hash
-from sgbt.training.log import read_log
+from sgbt.training.loop.log import read_log
 
 
 @pytest.fixture(autouse=True)

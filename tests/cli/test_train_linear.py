@@ -3,10 +3,11 @@
 import pytest
 from typer.testing import CliRunner
 
+from sgbt.certify.edits import certify_against
 from sgbt.cli.app import app
 from sgbt.core.errors import TrainingError
 from sgbt.models import BagOfWords, load_classifier
-from sgbt.threats import SubstitutionTable
+from sgbt.threats import SubstitutionTable, Threat
 
 
 @pytest.fixture
@@ -36,3 +37,17 @@ def test_an_objective_it_cannot_have_is_refused(arguments):
     result = CliRunner().invoke(app, [*arguments[:-2], "--objective", "sgbt"])
     assert isinstance(result.exception, TrainingError)
     assert "standard, ibp, certified" in str(result.exception)
+
+
+def test_training_for_a_threat(arguments, tmp_path):
+    for_threat = [*arguments[:6], "--vectors", "nowhere.txt", "--out", str(tmp_path / "run"), "--threat", "typos:1"]
+    result = CliRunner().invoke(app, for_threat)
+    assert result.exit_code == 0, result.output
+    assert "threat typos:1" in result.output
+    model = load_classifier(tmp_path / "run")
+    assert model.model.config.features == ()
+    (proof,) = certify_against(model, ["the film was good"], Threat.typos(1), labels=[1])
+    assert proof.predicted == 1
+    result = CliRunner().invoke(app, [*for_threat, "--model", "cnn"])
+    assert isinstance(result.exception, TrainingError)
+    assert "--model linear" in str(result.exception)

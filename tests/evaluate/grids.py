@@ -31,7 +31,7 @@ epochs = 2
 batch_size = 16
 learning_rate = 0.02
 max_length = 32
-rare = 1
+minimum_count = 1
 [[pairs]]
 method = "sgbt"
 against = "standard"

@@ -21,7 +21,10 @@ training = {options}
 
 @pytest.mark.parametrize(
     ("options", "tried"),
-    [("{ learning_rate = 0.01, weight_decay = 0.1, fall = 2.0, epochs = 4 }", 1), ("{ batch_size = 8 }", 2)],
+    [
+        ("{ learning_rate = 0.01, weight_decay = 0.1, learning_rate_decay = 2.0, epochs = 4 }", 1),
+        ("{ batch_size = 8 }", 2),
+    ],
 )
 def test_trainings_that_differ_in_what_is_learned_alone_are_tried_once(
     options: str, tried: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

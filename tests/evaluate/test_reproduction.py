@@ -137,7 +137,7 @@ def _at_toy_size(cell: Cell, **changed: object) -> Cell:
         "attack_tables": {attack: tables[name] for attack, name in cell.attack_tables.items()},
         "attack_options": {name: dict.fromkeys(options, 2) for name, options in cell.attack_options.items()},
         "model_options": {**cell.model_options, **model},
-        "training": {**cell.training, "epochs": 1, "batch_size": 64, "rare": 1},
+        "training": {**cell.training, "epochs": 1, "batch_size": 64, "minimum_count": 1},
         "sample": 4,
         "certify": 4,
     }

@@ -86,7 +86,7 @@ def test_bad_input_is_one_sentence_and_a_failed_unit_an_exit_code(
     assert sgbt_command("report", str(tmp_path / "nowhere")).returncode == 2
     grid = (
         'vectors = "toy"\nsubstitutions = "toy"\n[[datasets]]\nsource = "toy"\n[models.cnn]\nfilters = 2\n'
-        '[[methods]]\nobjective = "standard"\n[training]\nlearning_rate = 1e30\nbatch_size = 16\nrare = 1\n'
+        '[[methods]]\nobjective = "standard"\n[training]\nlearning_rate = 1e30\nbatch_size = 16\nminimum_count = 1\n'
     )
     (tmp_path / "bad.toml").write_text(grid)
     failed = sgbt_command("bench", str(tmp_path / "bad.toml"), "--out", str(tmp_path / "bad"), env=offline)

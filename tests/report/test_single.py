@@ -16,7 +16,7 @@ from sgbt.evaluate.toy import toy_dataset, toy_table, toy_vectors
 
 @pytest.fixture(scope="module")
 def run() -> sgbt.training.Run:  # type: ignore[name-defined]
-    config = sgbt.TrainingConfig(epochs=2, batch_size=16, learning_rate=0.02, rare=1)
+    config = sgbt.TrainingConfig(epochs=2, batch_size=16, learning_rate=0.02, minimum_count=1)
     model = sgbt.TextCNN(toy_vectors(), classes=2, filters=4, kernel_sizes=(1, 2))
     return sgbt.train(model, toy_dataset("toy"), objective=sgbt.SGBT(), substitutions=toy_table(), config=config)
 

@@ -11,7 +11,18 @@ from sgbt.data import Split, TextDataset
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models import Bag, BagOfNgrams, BagOfWords, BiLSTM, TextClassifier, TextCNN
 from sgbt.threats import SubstitutionTable
-from sgbt.training import IBP, SEM, Certified, Standard, TrainingConfig, train
+from sgbt.training import (
+    IBP,
+    SEM,
+    Certified,
+    ClusterMeans,
+    Objective,
+    Residual,
+    Standard,
+    TrainingConfig,
+    TrainingMethod,
+    train,
+)
 
 CLASSES = 3
 GROUP = 3
@@ -95,8 +106,13 @@ def trained(kind: str, objective: str = "standard", pooling: str = "", classes: 
         )
     else:
         model = BiLSTM(vectors(), classes=classes, hidden=6, pooling=pooling or "last", dropout=0.0)
-    beside = {"two-channel": Certified(code_channel=True), "beside-words": Certified(bag_channel=True)}
-    aims = {"standard": Standard(), "ibp": IBP(), "sem": SEM()} | beside
+    aims: dict[str, Objective | TrainingMethod] = {
+        "standard": Standard(),
+        "ibp": IBP(),
+        "sem": SEM(),
+        "two-channel": TrainingMethod(Certified(), ClusterMeans(), recipe=Residual("grams")),
+        "beside-words": TrainingMethod(Certified(), recipe=Residual("linear", {"features": (), "places": True})),
+    }
     config = TrainingConfig(epochs=6, batch_size=32, learning_rate=1e-2, max_length=8, patience=6)
     run = train(model, dataset(classes), objective=aims[objective], substitutions=table(), seed=0, config=config)
     return run.model

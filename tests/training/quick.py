@@ -10,7 +10,7 @@ from tests import small
 from sgbt.data import TextDataset
 from sgbt.models import TextCNN, load_classifier, weights_hash
 from sgbt.training import Objective, TrainingConfig, train
-from sgbt.training.log import read_log
+from sgbt.training.loop.log import read_log
 
 
 def run(objective: Objective | None = None, *, out: Path | None = None, data: TextDataset | None = None, **options):

@@ -27,9 +27,10 @@ import torch
 from tests import small
 
 from sgbt.core.errors import SgbtError
-from sgbt.core.registry import OBJECTIVES
 from sgbt.models import BiLSTM, TextCNN, weights_hash
-from sgbt.training import Run, TrainingConfig, train
+from sgbt.training import Run, TrainingConfig, method_of, train
+
+TIED = {"initialiser": "scaled_cluster_means"}
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class Options:
     model: str = "cnn"
     objective: str = "standard"
     dropout: float = 0.5
-    ties: tuple[float, ...] = ()
-    fall: float = 0.0
+    tied_words: tuple[float, ...] = ()
+    learning_rate_decay: float = 0.0
     epochs: int = 4
     batch_size: int = 8
     checkpoint_seconds: float = 0.0
@@ -54,22 +55,22 @@ class Options:
 
 def trained(options: Options, folder: Path | None, listener: object = None) -> Run:
     model = {"cnn": TextCNN, "bilstm": BiLSTM}[options.model](
-        small.vectors(), dropout=options.dropout, trainable_embedding=bool(options.ties)
+        small.vectors(), dropout=options.dropout, trainable_embedding=bool(options.tied_words)
     )
     config = TrainingConfig(
         epochs=options.epochs,
         batch_size=options.batch_size,
         learning_rate=0.01,
-        fall=options.fall,
+        learning_rate_decay=options.learning_rate_decay,
         max_length=16,
-        rare=1,
+        minimum_count=1,
         patience=99,
         checkpoint_seconds=options.checkpoint_seconds,
     )
     return train(
         model,
         small.dataset(train=options.texts),
-        objective=OBJECTIVES[options.objective](**({"ties": options.ties} if options.ties else {})),
+        objective=method_of(options.objective, TIED | {"tied_words": options.tied_words} if options.tied_words else {}),
         substitutions=small.TABLE,
         config=config,
         out=folder,
@@ -111,5 +112,5 @@ if __name__ == "__main__":
             answer = str(problem)
         line = json.dumps([number, os.environ.get("RANK"), answer]) + "\n"
         os.write(1, line.encode())  # in one piece, because two processes write to one pipe
-    if what == "several":  # all is done and told; torch's threads may abort a process that tears them down at its end
+    if what == "several":  # all is printed; torch's threads may abort a process that tears them down at its end
         os._exit(0)

@@ -18,7 +18,7 @@ from sgbt.models import BagOfWords, load_classifier
 from sgbt.threats import Vocabulary
 from sgbt.training import IBP, Certified
 from sgbt.training.initialisers import cluster_vectors
-from sgbt.training.ties import BagTies
+from sgbt.training.sharing import TiedWeights
 
 WORST = IBP(kappa=1.0, ramp_epochs=0.0)
 
@@ -44,10 +44,10 @@ def test_weights_are_what_ties_give_and_a_linear_function_of_vectors() -> None:
     generator = torch.Generator().manual_seed(0)
     vectors = torch.randn(6, 3, generator=generator, dtype=torch.float64)
     levels = torch.tensor([[0, 1, 2, 2, 4, 4]])
-    ties = BagTies.of(bag, levels, vectors)
+    ties = TiedWeights.of(bag, levels, vectors)
     parts = torch.randn(ties.parts, 2, generator=generator, dtype=torch.float64, requires_grad=True)
     found = ties.weights(parts)
-    plain = BagTies.of(bag, levels)
+    plain = TiedWeights.of(bag, levels)
     assert ties.parts == plain.parts + 3
     assert torch.allclose(found, plain.weights(parts[:-3]) + vectors @ parts[-3:])
     (gradient,) = torch.autograd.grad((found**2).sum(), parts)

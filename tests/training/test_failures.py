@@ -21,9 +21,10 @@ from sgbt.core.errors import SgbtError, TrainingError
 from sgbt.models import BiLSTM, TextCNN
 from sgbt.threats import Vocabulary
 from sgbt.training import SGBT, Standard
-from sgbt.training.checkpoint import FILE, load_checkpoint
-from sgbt.training.log import read_log
-from sgbt.training.objective import Parts, Reference, Step
+from sgbt.training.loop.checkpoint import FILE, load_checkpoint
+from sgbt.training.loop.log import read_log
+from sgbt.training.loop.steps import Step
+from sgbt.training.objectives.objective import Parts, Reference
 
 
 @dataclasses.dataclass(frozen=True)

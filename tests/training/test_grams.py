@@ -23,10 +23,10 @@ from sgbt.models.bag_of_words.options import RowSets
 from sgbt.threats import SubstitutionIndex
 from sgbt.training import IBP, SGBT, Certified, Standard, train
 from sgbt.training.config import TrainingConfig, preset_for
-from sgbt.training.grams import log_count_ratios
-from sgbt.training.listener import Listeners
+from sgbt.training.linear.ngrams import log_count_ratios
+from sgbt.training.loop.listeners import Listeners
 
-QUICK = TrainingConfig(epochs=4, weight_decay=2e-3, max_length=100, rare=1)
+QUICK = TrainingConfig(epochs=4, weight_decay=2e-3, max_length=100, minimum_count=1)
 
 
 def worst_of(classifier, split):
@@ -196,8 +196,8 @@ def test_work_before_the_first_epoch_is_told():
 
     heard, data = Heard(), reviews()
     train(BagOfNgrams(), data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK, listener=Listeners(heard))
-    assert heard.told[-1] == ("runs of dev", len(data.dev), len(data.dev))
-    assert ("runs of train", len(data.train), len(data.train)) in heard.told
+    assert heard.told[-1] == ("n-grams of dev", len(data.dev), len(data.dev))
+    assert ("n-grams of train", len(data.train), len(data.train)) in heard.told
 
 
 HUGE = """
@@ -224,7 +224,7 @@ def split(name, texts):
     return Split(name, lines, np.arange(texts) % 2)
 data = TextDataset("huge", ("no", "yes"), split("train", 250), split("dev", 20), split("test", 20))
 model = {"linear": BagOfWords, "grams": BagOfNgrams}[sys.argv[1]](resolution=1.2)
-config = TrainingConfig(epochs=1, batch_size=50, max_length=100, rare=1)
+config = TrainingConfig(epochs=1, batch_size=50, max_length=100, minimum_count=1)
 try:
     run = train(model, data, objective=IBP(kappa=1.0), substitutions=table, config=config)
     print("trained", run.dev)

@@ -23,14 +23,27 @@ from sgbt.models.bag_of_words.features import FAMILIES, keys_at, with_word, word
 from sgbt.models.bag_of_words.options import PositionKinds, PositionOptions, RowSets, frequent_keys
 from sgbt.threats import PADDING, SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.threats.codes import community_codes, community_levels
-from sgbt.training import GBM, IBP, PRESETS, SEM, Certified, Standard, linear, train
+from sgbt.training import (
+    GBM,
+    IBP,
+    PRESETS,
+    SEM,
+    Certified,
+    ClusterMeans,
+    Residual,
+    Standard,
+    TiedWords,
+    TrainingMethod,
+    train,
+)
+from sgbt.training.beginning import whole_vocabulary
 from sgbt.training.config import with_options
-from sgbt.training.linear import bag_vocabulary, fit_features
-from sgbt.training.objective import Corpus
-from sgbt.training.steps import Examples
-from sgbt.training.ties import BagTies
+from sgbt.training.linear import words as linear
+from sgbt.training.linear.words import fit_features
+from sgbt.training.loop.steps import Corpus, Examples
+from sgbt.training.sharing import TiedWeights
 
-QUICK = replace(PRESETS["linear"], epochs=8, patience=8, batch_size=40, learning_rate=0.1, rare=1)
+QUICK = replace(PRESETS["linear"], epochs=8, patience=8, batch_size=40, learning_rate=0.1, minimum_count=1)
 TABLE = SubstitutionTable(
     {"good": ("fine", "great"), "fine": ("good",), "bad": ("poor", "of"), "poor": ("bad",), "film": ("movie",)}
 )
@@ -323,7 +336,7 @@ def test_ties_are_communities_at_every_level():
         size, features = len(model.codes), len(model.weight)
         levels = torch.randint(2, 5, (2, size), generator=generator)
         levels[:, :2] = torch.arange(2)  # padding and unknown are by themselves
-        ties = BagTies.of(model, levels)
+        ties = TiedWeights.of(model, levels)
         matrix = ties.ties.matrix.to_dense()
         assert torch.equal(ties.ties.transposed.to_dense(), matrix.T)
         covariance = matrix @ matrix.T
@@ -406,7 +419,7 @@ def test_a_killed_run_goes_on_to_the_same_weights(tmp_path):
         import os, signal, sys
         sys.path.insert(0, sys.argv[2])
         import test_linear as t
-        from sgbt.training.listener import Listeners
+        from sgbt.training.loop.listeners import Listeners
 
         class Killer(Listeners):
             def step(self, number, parts, accuracy, examples):
@@ -433,8 +446,9 @@ def test_objectives_that_mean_nothing_for_a_linear_model_are_refused():
         SEM(),
         IBP(epsilon=0.5),
         Certified(beta=0.5),
-        Certified(code_channel=True),
-        Certified(bag_channel=True),
+        TrainingMethod(Certified(), recipe=Residual("grams")),
+        TrainingMethod(Certified(), initialiser=ClusterMeans()),
+        TrainingMethod(Certified(), sharing=TiedWords((1.0,))),
     ):
         with pytest.raises(TrainingError, match="linear model"):
             objective.for_linear_model()
@@ -443,12 +457,12 @@ def test_objectives_that_mean_nothing_for_a_linear_model_are_refused():
 
 
 def test_the_vocabulary_has_frequent_words_and_the_whole_table():
-    vocabulary = bag_vocabulary({"the": 9, "once": 1, "film": 1}, TABLE, rare=2)
+    vocabulary = whole_vocabulary({"the": 9, "once": 1, "film": 1}, TABLE, minimum_count=2)
     assert "once" not in vocabulary
     assert vocabulary.words[0] == "the"
     assert set(vocabulary.words) == {"the", "good", "fine", "great", "bad", "poor", "of", "film", "movie"}
     assert SubstitutionIndex.build(TABLE, vocabulary).complete
-    assert bag_vocabulary({"the": 9, "once": 1}, None, rare=1).words == ("the", "once")
+    assert whole_vocabulary({"the": 9, "once": 1}, None, minimum_count=1).words == ("the", "once")
 
 
 def test_substitutes_are_counted_as_features():

@@ -15,8 +15,9 @@ from tests.training.quick import assert_same, rows_of, run
 from tests.training.runner import Options, trained
 
 from sgbt.models import TextCNN, weights_hash
-from sgbt.training import IBP, SEM, Standard, loop
-from sgbt.training.loop import Trainer
+from sgbt.training import IBP, SEM, Standard
+from sgbt.training.loop import trainer as loop
+from sgbt.training.loop.trainer import Trainer
 
 RUNNER = Path(__file__).parent / "runner.py"
 
@@ -72,7 +73,7 @@ def test_training_leaves_the_global_generator_alone() -> None:
         Options(model="cnn", objective="sgbt", kills=6),
         Options(model="bilstm", objective="ibp", kills=4),
         Options(model="cnn", objective="atfl", checkpoint_seconds=1e9, kills=4),
-        Options(model="cnn", objective="certified", ties=(1.0, 3.0), fall=2.0, kills=4),
+        Options(model="cnn", objective="certified", tied_words=(1.0, 3.0), learning_rate_decay=2.0, kills=4),
     ],
     ids=lambda options: f"{options.model}-{options.objective}",
 )
@@ -213,7 +214,7 @@ def test_the_rate_falls_to_zero_where_that_is_asked_for(monkeypatch: pytest.Monk
         return real(self, *given)
 
     monkeypatch.setattr(torch.optim.Adam, "step", noted)
-    run(fall=2.0)
+    run(learning_rate_decay=2.0)
     steps = len(rates)
     assert rates == pytest.approx([small.QUICK.learning_rate * (1 - step / steps) ** 2 for step in range(steps)])
     rates.clear()

@@ -17,9 +17,9 @@ from tests.training.runner import Options, trained
 
 from sgbt.core.errors import SgbtError, TrainingError
 from sgbt.models import load_classifier, weights_hash
-from sgbt.training.log import read_log
-from sgbt.training.parallel import Processes, device_named
-from sgbt.training.steps import Examples, Share, steps_of
+from sgbt.training.loop.log import read_log
+from sgbt.training.loop.parallel import Processes, device_named
+from sgbt.training.loop.steps import Examples, Share, steps_of
 
 RUNNER = Path(__file__).parent / "runner.py"
 TOLERANCE = 2e-5
@@ -33,7 +33,9 @@ RUNS = [
     Options(dropout=0.5, objective="ascc", epochs=2),
     Options(epochs=2),
     Options(model="cnn", objective="sgbt", dropout=0.0, epochs=2, texts=47),
-    Options(model="cnn", objective="certified", ties=(1.0,), fall=2.0, dropout=0.0, epochs=2, texts=47),
+    Options(
+        model="cnn", objective="certified", tied_words=(1.0,), learning_rate_decay=2.0, dropout=0.0, epochs=2, texts=47
+    ),
 ]
 """Two plain ones whose last batch (7 of 47 texts) is shared unevenly; one that a single process has begun; one in which
 every process draws its own randomness; one in a folder of another configuration; one that is finished already; one
@@ -191,7 +193,7 @@ def test_a_share_of_nothing_weighs_nothing() -> None:
 def test_one_process_alone_does_its_own_work() -> None:
     alone = Processes()
     assert alone.first
-    assert alone.told(lambda: 7) == 7
+    assert alone.from_first(lambda: 7) == 7
     assert alone.sum(torch.tensor([1.0])).tolist() == [1.0]
     module = torch.nn.Linear(1, 1)
     assert alone.wrapped(module) is module

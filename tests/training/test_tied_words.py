@@ -10,23 +10,26 @@ import pytest
 import torch
 from tests import small
 from tests.training.quick import run
-from tests.training.test_beside import examples
+from tests.training.test_recipes import examples
 
 from sgbt.certify import certify
 from sgbt.core.errors import TrainingError
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models import BiLSTM, TextCNN, load_classifier, weights_hash
 from sgbt.threats import SubstitutionTable
-from sgbt.training import SEM, Certified, train
-from sgbt.training.initialisers import LENGTH, start_in_clusters
-from sgbt.training.objective import Corpus
-from sgbt.training.steps import steps_of
-from sgbt.training.ties import tied, tied_levels
+from sgbt.training import SEM, Certified, ScaledClusterMeans, TiedWords, TrainingMethod, train
+from sgbt.training.initialisers import LENGTH
+from sgbt.training.loop.steps import Corpus, steps_of
+from sgbt.training.sharing import tied, tied_levels
 
-module = importlib.import_module("sgbt.training.train")
+module = importlib.import_module("sgbt.training.sharing")
 CORPUS = Corpus(small.VOCABULARY, dict.fromkeys(small.WORDS, 3), small.TABLE)
 LEVELS = tied_levels(CORPUS, (1.0, 3.0))
-PLAIN = {"beta": 0.0, "gamma": 0.0, "drawn_together": 0.0, "ramp_epochs": 0.0, "kappa": 1.0}
+PLAIN = {"beta": 0.0, "gamma": 0.0, "compactness": 0.0, "ramp_epochs": 0.0, "kappa": 1.0}
+
+
+def tied_at(*resolutions: float) -> TrainingMethod:
+    return TrainingMethod(Certified(**PLAIN), ScaledClusterMeans(), TiedWords(resolutions))
 
 
 def network(kind: str) -> TextCNN | BiLSTM:
@@ -75,7 +78,7 @@ def test_the_loss_on_the_worst_case_moves_every_weight_through_the_ties() -> Non
     model, texts = network("cnn"), examples()
     step = next(steps_of(texts, size=24, device=torch.device("cpu"), substitutes=True, epoch=5))
     with tied(model, LEVELS[:1]):
-        loss = torch.stack([*Certified(ties=(1.0,), **PLAIN).parts(model, step, {}).values()]).sum()
+        loss = torch.stack([*Certified(**PLAIN).parts(model, step, {}).values()]).sum()
         loss.backward()
         for name, parameter in model.named_parameters():
             assert parameter.grad is not None, name
@@ -87,7 +90,7 @@ def test_words_start_as_the_mean_of_the_vectors_that_their_community_has() -> No
     matrix = np.random.default_rng(0).standard_normal((len(known), 6)).astype(np.float32)
     model = TextCNN(EmbeddingTable(tuple(known), matrix, "some"), trainable_embedding=True)
     model.embedding.adopt(small.VOCABULARY)
-    start_in_clusters(model, CORPUS)
+    ScaledClusterMeans().apply(model, CORPUS)
     vectors = model.embedding.weight.detach()
     good, fine, bad, actor = ids("good", "fine", "bad", "actor")
     assert torch.equal(vectors[good], vectors[fine])  # which has no vector of its own
@@ -100,10 +103,10 @@ def test_words_start_as_the_mean_of_the_vectors_that_their_community_has() -> No
 
 @pytest.mark.parametrize("kind", [TextCNN, BiLSTM])
 def test_a_tied_run_ends_as_a_plain_model_that_is_saved_and_certified(kind: type, tmp_path: Path) -> None:
-    objective = Certified(ties=[1.0, 3.0], **PLAIN)
-    assert objective.ties == (1.0, 3.0)
+    assert TiedWords([1.0, 3.0]) == TiedWords((1.0, 3.0))
+    objective = tied_at(1.0, 3.0)
     model = kind(small.vectors(), dropout=0.0, trainable_embedding=True)
-    trained = run(objective, model=model, out=tmp_path / "run", epochs=6, fall=2.0, weight_decay=1e-4)
+    trained = run(objective, model=model, out=tmp_path / "run", epochs=6, learning_rate_decay=2.0, weight_decay=1e-4)
     plain = trained.model.model
     assert type(plain.embedding).__name__ == "WordEmbedding"
     assert "embedding.weight" in dict(plain.named_parameters())
@@ -113,12 +116,14 @@ def test_a_tied_run_ends_as_a_plain_model_that_is_saved_and_certified(kind: type
     assert weights_hash(again.model) == weights_hash(plain)
     proofs = list(certify(again, small.dataset().test))
     assert sum(proof.stays for proof in proofs) > len(proofs) / 2
-    run(objective, model=model, out=tmp_path / "run", epochs=6, fall=2.0, weight_decay=1e-4)  # it is finished
+    run(
+        objective, model=model, out=tmp_path / "run", epochs=6, learning_rate_decay=2.0, weight_decay=1e-4
+    )  # it is finished
     assert weights_hash(load_classifier(tmp_path / "run").model) == weights_hash(plain)
 
 
 def test_a_run_is_not_gone_on_with_over_other_communities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    objective, folder = Certified(ties=(1.0,), **PLAIN), tmp_path / "run"
+    objective, folder = tied_at(1.0), tmp_path / "run"
     model = TextCNN(small.vectors(), dropout=0.0, trainable_embedding=True)
     run(objective, model=model, out=folder)
     real = module.tied_levels
@@ -130,7 +135,7 @@ def test_a_run_is_not_gone_on_with_over_other_communities(tmp_path: Path, monkey
 def test_a_model_with_codes_can_be_trained_on_with_tied_words() -> None:
     encoded = run(SEM(), model=TextCNN(small.vectors(), dropout=0.0, trainable_embedding=True)).model.model
     assert encoded.embedding.codes is not None
-    again = run(Certified(ties=(1.0,), **PLAIN), model=encoded).model.model
+    again = run(tied_at(1.0), model=encoded).model.model
     assert again.embedding.codes is None
 
 
@@ -140,7 +145,7 @@ def test_the_whole_table_is_read_and_a_word_that_train_lacks_learns_too() -> Non
     read = {}
     for ties in ((1.0,), ()):
         model = TextCNN(small.vectors(), dropout=0.0, trainable_embedding=True)
-        objective = Certified(ties=ties, **PLAIN)
+        objective = tied_at(*ties)
         trained = train(model, small.dataset(), objective=objective, substitutions=table, config=small.QUICK)
         read[ties] = "dreary" in trained.model.vocabulary
         if ties:
@@ -152,8 +157,11 @@ def test_the_whole_table_is_read_and_a_word_that_train_lacks_learns_too() -> Non
 
 def test_ties_of_what_does_not_move_are_refused() -> None:
     with pytest.raises(TrainingError, match="an embedding that is trained"):
-        run(Certified(ties=(1.0,)), model=TextCNN(small.vectors()))
+        run(tied_at(1.0), model=TextCNN(small.vectors()))
     with pytest.raises(TrainingError, match="a table of vectors"):
-        run(Certified(ties=(1.0,)), model=small.model_of("cnn", trainable_embedding=True), vocabulary=small.VOCABULARY)
-    with pytest.raises(TrainingError, match="ties"):
-        Certified(ties=(1.0,), beta=0.0, gamma=0.0, drawn_together=0.0).for_linear_model()
+        run(tied_at(1.0), model=small.model_of("cnn", trainable_embedding=True), vocabulary=small.VOCABULARY)
+    with pytest.raises(TrainingError, match="tied_words"):
+        TrainingMethod(Certified(), sharing=TiedWords((1.0,))).for_linear_model()
+    for odd in ("30", (0.0,), (True,), [float("inf")], ("1",)):
+        with pytest.raises(TrainingError, match="numbers above 0"):
+            TiedWords(odd)

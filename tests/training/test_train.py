@@ -46,9 +46,9 @@ def test_a_rare_word_without_a_vector_is_read_as_unknown() -> None:
     words = EmbeddingTable(small.WORDS[:12], np.ones((12, 3), dtype=np.float32), "few")
     data = small.dataset()
     counts = data.train.tokenised().counts()
-    found = run(model=TextCNN(words), rare=counts["actor"] + 1).model.vocabulary
+    found = run(model=TextCNN(words), minimum_count=counts["actor"] + 1).model.vocabulary
     assert "actor" not in found
-    assert "actor" in run(model=TextCNN(words), rare=counts["actor"]).model.vocabulary
+    assert "actor" in run(model=TextCNN(words), minimum_count=counts["actor"]).model.vocabulary
 
 
 def test_ten_classes_and_labels_by_name() -> None:

@@ -9,7 +9,7 @@ from tests.small import model_of, random_texts, step_of
 from sgbt.core.errors import TrainingError
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 from sgbt.training import Certified
-from sgbt.training.word_dropout import with_words_dropped
+from sgbt.training.objectives.certified import with_words_dropped
 
 STEP = step_of(random_texts(64, 12, seed=0))
 
@@ -41,7 +41,7 @@ def test_no_dropout_is_the_batch_itself_and_full_dropout_leaves_nothing() -> Non
 
 def test_the_objective_reads_the_batch_that_is_left() -> None:
     model = model_of("cnn", trainable_embedding=True)
-    whole = Certified(word_dropout=1.0, beta=0, gamma=0, drawn_together=0, ramp_epochs=0, kappa=0.5)
+    whole = Certified(word_dropout=1.0, beta=0, gamma=0, compactness=0, ramp_epochs=0, kappa=0.5)
     with torch.no_grad():
         parts = whole.parts(model, STEP, {})
     nothing_known = model(STEP.ids.masked_fill(STEP.mask, UNKNOWN), STEP.mask)

@@ -36,6 +36,10 @@ def train_(
     ] = None,
     substitutions: opt.Substitutions = "auto",
     vectors: opt.Vectors = "glove",
+    threat: Annotated[
+        str | None,
+        typer.Option(help='Fit --model linear to the worst case of a threat: "typos:2", "counter_fitted + delete:2".'),
+    ] = None,
     limit: opt.Limit = None,
     test: Annotated[bool, typer.Option("--test", help="At the end, measure accuracy on the test split, once.")] = False,
     threads: opt.Threads = None,
@@ -52,12 +56,11 @@ def train_(
 
     from sgbt.cli import train_view as parts
     from sgbt.cli.certify_view import show_classes
+    from sgbt.cli.threat_fit import ThreatOptions, fit_to_threat
     from sgbt.training import preset_for, preset_named, train
     from sgbt.training.config import chosen, read_toml, with_options
-    from sgbt.training.listener import Listeners
-    from sgbt.training.parallel import device_named, speaks
-    from sgbt.training.recipes import recipe_of
-    from sgbt.training.tensorboard import TensorBoardListener
+    from sgbt.training.loop.listeners import Listeners, TensorBoardListener
+    from sgbt.training.loop.parallel import device_named, speaks
 
     console = Screen(quiet=not speaks())
     if threads:
@@ -71,13 +74,17 @@ def train_(
             expected="a dataset or a file", got="none", where="train", remedy="for example: sgbt train imdb"
         )
     tables = read_toml(config) if config else {}
-    aim = parts.objective_of(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
+    aim = parts.method_from(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
     device_named(device)  # what is not there is told before anything is read
     boards = [TensorBoardListener(out)] if tensorboard else []
     kind = chosen(MODELS, model, "--model")
     reading = replace(reading, data=data)
     whole = reading.load(data_home=data_home)
     dataset = parts.limited(whole, limit) if limit else whole
+    if threat:
+        fit_to_threat(threat, dataset, out, console, ThreatOptions(context, tables, epochs, seed, vectors))
+        reading.keep(out, whole)
+        return
     settings = preset_named(preset) if preset else preset_for(model, dataset.name)
     settings = with_options(
         settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "the table training"
@@ -90,7 +97,7 @@ def train_(
     network = kind.untrained(options, lambda: start.of(read_vectors(), table))
     console.print(f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by")
     console.print(f"{model} with objective {aim}")
-    if first := recipe_of(aim).description:
+    if first := aim.recipe.description:
         console.print(first)
     with parts.TrainingView(console) as view:
         run = train(

@@ -24,7 +24,7 @@ from sgbt.evaluate.grid import TEST
 from sgbt.evaluate.rebuild import Published
 from sgbt.models import Bag, TextClassifier
 from sgbt.threats import EmbeddingStart
-from sgbt.training import Objective, Run, TrainingConfig
+from sgbt.training import Run, TrainingConfig, TrainingMethod, method_of
 from sgbt.training.config import chosen, with_options
 
 QUIET_SECONDS = 30.0
@@ -53,9 +53,9 @@ class TrainingView(Drawn):
             self._console.print(f"{title}: {done:,} of {of:,} texts")
             self._prepared = now
 
-    def beforehand(self) -> Beforehand:
+    def for_parts(self) -> PartsView:
         """A linear model that is fitted first is shown as such."""
-        return Beforehand(self)
+        return PartsView(self)
 
     def begin(self, title: str, steps: int) -> None:
         """An epoch of this title begins."""
@@ -98,8 +98,8 @@ class TrainingView(Drawn):
 
 
 @dataclass(frozen=True)
-class Beforehand:
-    """What a view hears of a linear model that is fitted before the network."""
+class PartsView:
+    """What is shown of a linear model that is fitted before the network."""
 
     view: TrainingView
 
@@ -120,16 +120,15 @@ class Beforehand:
         self.view.preparing(f"before the network, {title}", done, of)
 
 
-def objective_of(name: str, table: dict[str, Any], **given: float | None) -> Objective:
-    """The objective that the command line names, with options from a table and, before those, as `given`."""
+def method_from(name: str, table: dict[str, Any], **given: float | None) -> TrainingMethod:
+    """The method whose objective the command line names, with options from a table and, before those, as `given`."""
     kind = chosen(OBJECTIVES, name, "--objective")
     known = {field.name for field in fields(kind)}
     for option, value in given.items():
         if value is not None and option not in known:
             raise TrainingError(expected=f"an objective with {option}", got=name, remedy="use gbm, sgbt or certified")
     options = table | {key: value for key, value in given.items() if value is not None}
-    objective: Objective = with_options(kind(), options, "the table objective")
-    return objective
+    return method_of(name, options, "the table objective")
 
 
 def model_options(model: str, tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -213,8 +212,10 @@ def show_dev(run: Run, dev: Split, console: Console) -> None:
         show_classes(answers(run.model, dev), console)
 
 
-def measured(found: ByClass, test: Split, out: Path, objective: Objective, settings: TrainingConfig, seed: int) -> str:
-    """Accuracy on test, written into the run's folder with what led to it, and told in one line."""
+def measured(
+    found: ByClass, test: Split, out: Path, method: TrainingMethod, settings: TrainingConfig, seed: int
+) -> str:
+    """Accuracy on test, written into the run's folder with what led to it, and shown in one line."""
     right = sum(each.recall.count for each in found.classes)
     row: dict[str, Any] = {
         "clean_accuracy": right / max(len(test), 1),
@@ -223,7 +224,7 @@ def measured(found: ByClass, test: Split, out: Path, objective: Objective, setti
         "by_class": found.to_json(),
         "seed": seed,
     }
-    row |= {"objective": objective.name, "options": asdict(objective), "config": asdict(settings)}
+    row |= {"objective": method.name, "options": method.options, "config": asdict(settings)}
     with atomic_write(out / "test.json") as stream:
         stream.write(json.dumps(row, indent=1).encode())
     return f"clean accuracy on test: {right:,} of {len(test):,} = {row['clean_accuracy']:.2%}"

@@ -95,14 +95,14 @@ COMBINATIONS: Registry[Any] = Registry(
 OBJECTIVES: Registry[Any] = Registry(
     "objective",
     {
-        "standard": "sgbt.training.objective:Standard",
-        "gbm": "sgbt.training.growth:GBM",
-        "sgbt": "sgbt.training.growth:SGBT",
-        "ibp": "sgbt.training.ibp:IBP",
-        "ascc": "sgbt.training.ascc:ASCC",
-        "atfl": "sgbt.training.atfl:ATFL",
-        "sem": "sgbt.training.sem:SEM",
-        "certified": "sgbt.training.certified:Certified",
+        "standard": "sgbt.training.objectives.objective:Standard",
+        "gbm": "sgbt.training.objectives.growth:GBM",
+        "sgbt": "sgbt.training.objectives.growth:SGBT",
+        "ibp": "sgbt.training.objectives.ibp:IBP",
+        "ascc": "sgbt.training.objectives.ascc:ASCC",
+        "atfl": "sgbt.training.objectives.atfl:ATFL",
+        "sem": "sgbt.training.objectives.sem:SEM",
+        "certified": "sgbt.training.objectives.certified:Certified",
     },
 )
 """Objectives of training: dataclasses of their options."""

@@ -22,7 +22,6 @@ import torch
 
 from sgbt.attacks import attack
 from sgbt.certify import certify
-from sgbt.core.registry import OBJECTIVES
 from sgbt.data import Split, TextDataset
 from sgbt.evaluate.grid import Cell, Grid
 from sgbt.evaluate.materials import Materials, sample_rows
@@ -32,12 +31,12 @@ from sgbt.evaluate.working import untrained
 from sgbt.models import TextClassifier
 from sgbt.models.blueprint import parts_of
 from sgbt.models.identity import weights_of
-from sgbt.training import train
+from sgbt.training import method_of, train
 from sgbt.training.beginning import adopt_vocabulary
 
 STEPS = 3
 """Steps of every kind of training; the first is not counted."""
-SIZES = ("batch_size", "max_length", "rare")
+SIZES = ("batch_size", "max_length", "minimum_count")
 """What a step's time depends on, of the options of training; rates and decays change only what is learned."""
 CERTIFIED_TEXTS, ATTACKED_TEXTS, PREDICTED_TEXTS = 2, 1, 64
 BYTES_PER_ROW = {PREDICT: 45, CERTIFY: 700, ATTACK: 600}
@@ -200,7 +199,7 @@ def _train_briefly(cell: Cell, training: Unit, materials: Materials) -> _Trained
         dataset.name, dataset.label_names, _taken(dataset.train, STEPS * config.batch_size, seed=1),
         dataset.dev[:8], dataset.test[:0],
     )  # fmt: skip
-    objective = OBJECTIVES[spec["objective"]](**spec["objective_options"])
+    objective = method_of(spec["objective"], spec["objective_options"])
     clock = _StepClock()
     run = train(
         model, few, objective=objective, substitutions=table, config=config, vocabulary=vocabulary, listener=clock,

@@ -33,7 +33,7 @@ from sgbt.evaluate.significance import packed, within
 from sgbt.evaluate.store import MODEL, PREDICTIONS, RECORDS, ROWS, TIMES, Store, read_times
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN
 from sgbt.models.folder import CONFIG
-from sgbt.training.log import read_log
+from sgbt.training.loop.log import read_log
 
 Row = TypeVar("Row", Certificate, AttackResult)
 

@@ -16,13 +16,15 @@ from sgbt.certify.tiers import check_tiers
 from sgbt.core.documents import parse_toml, read_toml
 from sgbt.core.errors import EvaluationError, SgbtError
 from sgbt.core.registry import MODELS, OBJECTIVES, shipped_grids
+from sgbt.core.renamed import one_warning
 from sgbt.evaluate.grid import DEV, TEST, DataSource, Grid, Method, Rule
 from sgbt.evaluate.materials import TOY
 from sgbt.evaluate.table_reader import TableReader
 from sgbt.models import Bag
 from sgbt.threats import EmbeddingStart
 from sgbt.threats.named import check_table_name
-from sgbt.training.config import TrainingConfig, with_options
+from sgbt.training import TrainingConfig, method_of
+from sgbt.training.config import with_options
 
 GRIDS = resources.files("sgbt.evaluate") / "grids"
 SHIPPED = shipped_grids()
@@ -81,7 +83,8 @@ def _grid_of(tables: dict[str, Any], *, name: str, where: str, beside: Path | No
         pairs=tuple(_pair(each) for each in reader.tables("pairs", needed=False)),
     )
     reader.finish()
-    _try_options(grid, where)
+    with one_warning():
+        _try_options(grid, where)
     return grid
 
 
@@ -263,9 +266,9 @@ def _try_options(grid: Grid, where: str) -> None:
         try:
             with_options(TrainingConfig(), dict(cell.training), "training")
             with_options(MODELS[cell.model].Options(), dict(cell.model_options), "model")
-            objective = with_options(OBJECTIVES[cell.method.objective](), dict(cell.objective_options), "objective")
+            method = method_of(cell.method.objective, cell.objective_options)
             if issubclass(MODELS[cell.model], Bag):
-                objective.for_linear_model()  # refuses what a linear model cannot be trained with
+                method.for_linear_model()  # refuses what a linear model cannot be trained with
         except SgbtError as problem:
             raise EvaluationError(
                 expected=problem.expected, got=problem.got, where=f"{where}, {problem.where} of {cell.name}"

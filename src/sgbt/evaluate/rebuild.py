@@ -13,7 +13,7 @@ from sgbt.evaluate.toy import CLASSES
 from sgbt.evaluate.unit import Unit, training_unit
 from sgbt.evaluate.working import trained
 from sgbt.training import Run
-from sgbt.training.listener import Listener
+from sgbt.training.loop.listeners import Listener
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from sgbt.evaluate.unit import Unit
 UNIT, RESULT, ERROR, ROWS, TIMES, MODEL = (
     "unit.json", "result.json", "error.json", "rows.jsonl", "times.json", "model",
 )  # fmt: skip
-RECORDS, GRID = "records.jsonl", "grid.json"
+RECORDS = "records.jsonl"
 PREDICTIONS: RowKind[dict[str, Any]] = RowKind(
     name="prediction",
     error=EvaluationError,

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 
 from sgbt.attacks import method_named
-from sgbt.core.registry import MODELS, OBJECTIVES
+from sgbt.core.registry import MODELS
 from sgbt.evaluate.code_version import code_version
 from sgbt.evaluate.grid import Cell
 from sgbt.evaluate.materials import Materials
-from sgbt.training import TrainingConfig, preset_for
+from sgbt.training import TrainingConfig, method_of, preset_for
 from sgbt.training.config import with_options
 
 TRAIN, PREDICT, CERTIFY, ATTACK = "train", "predict", "certify", "attack"
@@ -112,7 +112,7 @@ def training_unit(cell: Cell, materials: Materials) -> Unit:
     options = replace(
         with_options(options, dict(cell.model_options), "model"), classes=materials.dataset(cell.dataset).classes
     )
-    objective = with_options(OBJECTIVES[cell.method.objective](), dict(cell.objective_options), "objective")
+    method = method_of(cell.method.objective, cell.objective_options)
     config = training_config(cell)
     training = {name: value for name, value in asdict(config).items() if name != "checkpoint_seconds"}
     return _unit(
@@ -122,7 +122,7 @@ def training_unit(cell: Cell, materials: Materials) -> Unit:
         model=cell.model,
         model_options=_plain(asdict(options)),
         objective=cell.method.objective,
-        objective_options=_plain(asdict(objective)),
+        objective_options=_plain(method.options),
         training=_plain(training),
         seed=cell.seed,
         vectors=materials.start_hash(cell.vectors, cell.start, cell.substitutions) if options.reads_vectors else None,

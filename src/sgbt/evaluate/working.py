@@ -17,7 +17,7 @@ from sgbt.certify import certify
 from sgbt.core.errors import EvaluationError
 from sgbt.core.files import atomic_write
 from sgbt.core.machine import peak_bytes
-from sgbt.core.registry import MODELS, OBJECTIVES
+from sgbt.core.registry import MODELS
 from sgbt.core.rows import write_rows
 from sgbt.data import Split
 from sgbt.evaluate.code_version import code_version, current_commit
@@ -27,9 +27,9 @@ from sgbt.evaluate.store import MODEL, PREDICTIONS, ROWS, TIMES, Store, read_tim
 from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit
 from sgbt.models import TextClassifier, load_classifier
 from sgbt.threats import EmbeddingStart
-from sgbt.training import Run, TrainingConfig, train
-from sgbt.training.checkpoint import FILE as CHECKPOINT
-from sgbt.training.listener import Listener
+from sgbt.training import Run, TrainingConfig, method_of, train
+from sgbt.training.loop.checkpoint import FILE as CHECKPOINT
+from sgbt.training.loop.listeners import Listener
 from sgbt.version import __version__
 
 Progress = Callable[[float], None]
@@ -154,7 +154,7 @@ def trained(unit: Unit, materials: Materials, *, out: Path, listener: Listener |
     return train(
         untrained(unit, materials),
         materials.dataset(DataSource(**means["dataset"])),
-        objective=OBJECTIVES[spec["objective"]](**spec["objective_options"]),
+        objective=method_of(spec["objective"], spec["objective_options"]),
         substitutions=materials.table(means["substitutions"], means["vectors"]),
         seed=spec["seed"],
         config=TrainingConfig(**spec["training"]),

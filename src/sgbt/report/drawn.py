@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sgbt.evaluate import Mean, RunRecord
 from sgbt.report import charts
 from sgbt.report.document import Chart, Section
-from sgbt.report.methods import MethodRuns, attacks_in, by_model
+from sgbt.report.methods import MethodRuns, attacks_in, by_model, titled
 
 FIRST = "cross_entropy"
 """The loss part that every objective has, drawn first."""
@@ -16,7 +16,7 @@ FIRST = "cross_entropy"
 def trade_off(methods: Sequence[MethodRuns]) -> Section:
     """Clean against robust and certified accuracy."""
     drawn = []
-    for (dataset, model, substitutions), group in by_model(methods).items():
+    for title, group in titled(methods):
         dots = []
         for method in group:
             clean = method.value("clean")
@@ -24,7 +24,6 @@ def trade_off(methods: Sequence[MethodRuns]) -> Section:
             if clean is not None and (robust or method.value("certified") is not None):
                 dots.append(charts.Dot(method.label, clean, min(robust, default=None), method.value("certified")))
         if dots:
-            title = f"{dataset}, {model}, substitutions {substitutions}"
             drawn.append(Chart(title, charts.accuracy_against_robustness(title, dots)))
     note = (
         "Robust is under the attack that leaves least, on the attacked sample; what no attack found may still exist, "
@@ -36,7 +35,7 @@ def trade_off(methods: Sequence[MethodRuns]) -> Section:
 def by_budget(methods: Sequence[MethodRuns]) -> list[Chart]:
     """Certified accuracy by the number of words replaced at once."""
     drawn = []
-    for (dataset, model, substitutions), group in by_model(methods).items():
+    for title, group in titled(methods):
         own = [method for method in group if "certified_by_budget" in method.first.metrics]
         if own:
             steps = sorted(own[0].first.metrics["certified_by_budget"], key=int)
@@ -47,7 +46,6 @@ def by_budget(methods: Sequence[MethodRuns]) -> list[Chart]:
                 ]
                 for method in own
             }
-            title = f"{dataset}, {model}, substitutions {substitutions}"
             svg = charts.lines(
                 title, series, "words replaced at once, at most", "certified accuracy", ticks=[*steps, "any"]
             )

@@ -109,6 +109,12 @@ def by_model(methods: Iterable[MethodRuns]) -> dict[tuple[str, str, str], list[M
     return groups
 
 
+def titled(methods: Iterable[MethodRuns]) -> list[tuple[str, list[MethodRuns]]]:
+    """The same, under the titles of their tables."""
+    found = by_model(methods).items()
+    return [(f"{texts}, {model}, substitutions {table}", group) for (texts, model, table), group in found]
+
+
 def attacks_in(methods: Iterable[MethodRuns]) -> list[str]:
     """Every attack of some methods: those of the paper in its order, then the others by name."""
     found = {attack for method in methods for record in method.records for attack in record.attacks}

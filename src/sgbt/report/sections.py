@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sgbt.attacks import AttackResult
 from sgbt.attacks.result import SUCCESS
@@ -20,6 +20,7 @@ from sgbt.report.methods import (
     dev_accuracy,
     presets_in,
     share_figure,
+    titled,
 )
 from sgbt.report.published import NOTE, TABLE_1
 
@@ -30,79 +31,88 @@ RESULTS_NOTE = (
     "(Wilson) and its count, or for several seeds their standard deviation and each seed's count."
 )
 
+CLASS_NOTE = (
+    "Of the first seed, in percent: of the texts of each class, those that are classified correctly and those that are "
+    "certified; and of the texts that the model gives the class, those that have it."
+)
+
+Rows = list[tuple[MethodRuns, tuple[Figure, ...]]]
+"""The rows of a table, each behind the method whose command makes it."""
+
+
+def _tables(
+    methods: Sequence[MethodRuns], make: Callable[[list[MethodRuns]], tuple[Iterable[str], Rows]]
+) -> tuple[ReportTable, ...]:
+    """A table for each dataset, model and substitution table of which `make` has rows, under the columns it gives."""
+    tables = []
+    for title, group in titled(methods):
+        columns, rows = make(group)
+        if rows:
+            figures, commands = tuple(row for _, row in rows), tuple(method.command for method, _ in rows)
+            tables.append(ReportTable(title, tuple(columns), figures, commands=commands))
+    return tuple(tables)
+
 
 def results(methods: Sequence[MethodRuns]) -> Section:
-    """The main tables: one for each dataset, model and substitution table."""
-    tables = []
-    for (dataset, model, substitutions), group in by_model(methods).items():
-        attacks = attacks_in(group)
+    """The main tables."""
+
+    def make(group: list[MethodRuns]) -> tuple[list[str], Rows]:
+        under = [(attack, what) for attack in attacks_in(group) for what in ("robust", "aua")]
         columns = ["method", "seeds", "clean", "certified"]
-        columns += [f"{attack} {what}" for attack in attacks for what in ("robust", "AUA")]
-        rows = [
-            (
-                Figure(method.label),
-                Figure(str(len(method.records))),
-                method.figure("clean"),
-                method.figure("certified"),
-                *(method.figure(what, attack) for attack in attacks for what in ("robust", "aua")),
-            )
-            for method in group
-        ]
-        title = f"{dataset}, {model}, substitutions {substitutions}"
-        tables.append(ReportTable(title, tuple(columns), tuple(rows), commands=_commands(group)))
+        columns += [f"{attack} {'AUA' if what == 'aua' else what}" for attack, what in under]
+        rows: Rows = []
+        for method in group:
+            about = Figure(method.label), Figure(str(len(method.records)))
+            shares = (method.figure(what, attack) for attack, what in under)
+            rows.append((method, (*about, method.figure("clean"), method.figure("certified"), *shares)))
+        return columns, rows
+
     warnings = (f" Warning: {warning}." for method in methods for warning in method.warnings)
-    return Section("Accuracy, robustness, proofs", RESULTS_NOTE + "".join(warnings), tuple(tables))
+    return Section("Accuracy, robustness, proofs", RESULTS_NOTE + "".join(warnings), _tables(methods, make))
 
 
 def beside_the_paper(methods: Sequence[MethodRuns]) -> Section:
     """Our figures beside those that the paper prints."""
-    tables = []
-    for (dataset, model, substitutions), group in by_model(methods).items():
-        quoted = TABLE_1.get((dataset, model), {})
-        rows, own = [], []
+
+    def make(group: list[MethodRuns]) -> tuple[list[str], Rows]:
+        presets, first = presets_in(group), group[0].first
+        columns = ["method", "clean, quoted", "clean, ours"]
+        for attack in presets:
+            columns += [f"{attack.partition(':')[0]} AUA, quoted", f"{attack} AUA, ours", f"{attack} robust, ours"]
+        rows: Rows = []
+        quoted = TABLE_1.get((first.texts, first.model), {})
         for method in group:
             if method.label in quoted:
                 clean, *aua = quoted[method.label]
                 row = [Figure(method.label), _quoted(clean), method.figure("clean")]
-                for attack, figure in zip(presets_in(group), aua, strict=True):
+                for attack, figure in zip(presets, aua, strict=True):
                     row += [_quoted(figure), method.figure("aua", attack), method.figure("robust", attack)]
-                rows.append(tuple(row))
-                own.append(method)
-        if rows:
-            columns = ["method", "clean, quoted", "clean, ours"]
-            for attack in presets_in(group):
-                columns += [f"{attack.partition(':')[0]} AUA, quoted", f"{attack} AUA, ours", f"{attack} robust, ours"]
-            title = f"{dataset}, {model}, substitutions {substitutions}"
-            tables.append(ReportTable(title, tuple(columns), tuple(rows), commands=_commands(own)))
-    return Section("Beside the paper's Table 1", NOTE, tuple(tables))
+                rows.append((method, tuple(row)))
+        return columns, rows
+
+    return Section("Beside the paper's Table 1", NOTE, _tables(methods, make))
 
 
 def attack_details(methods: Sequence[MethodRuns]) -> Section:
     """What attacks cost and did."""
-    tables = []
-    for (dataset, model, substitutions), group in by_model(methods).items():
-        rows, own = [], []
-        for method in group:
-            for attack in attacks_in([method]):
-                figures = (
-                    method.mean(lambda run, name=name: run.attacks.get(attack, {}).get(name), form)  # type: ignore[misc]  # noqa: B023
-                    for name, form in (("queries", "{:,.0f}"), ("words_changed", "{:.1%}"), ("seconds", "{:.3g}"))
-                )
-                success = method.figure("success", attack)
-                rows.append((Figure(method.label), Figure(attack), success, *figures))
-                own.append(method)
-        if rows:
-            columns = ("method", "attack", "success rate", "queries", "words changed", "seconds")
-            tables.append(
-                ReportTable(
-                    f"{dataset}, {model}, substitutions {substitutions}", columns, tuple(rows), commands=_commands(own)
-                )
-            )
+
+    def row(method: MethodRuns, attack: str) -> tuple[Figure, ...]:
+        figures = (
+            method.mean(lambda run, name=name: run.attacks.get(attack, {}).get(name), form)  # type: ignore[misc]
+            for name, form in (("queries", "{:,.0f}"), ("words_changed", "{:.1%}"), ("seconds", "{:.3g}"))
+        )
+        return Figure(method.label), Figure(attack), method.figure("success", attack), *figures
+
+    columns = ("method", "attack", "success rate", "queries", "words changed", "seconds")
+    tables = _tables(
+        methods,
+        lambda group: (columns, [(each, row(each, attack)) for each in group for attack in attacks_in([each])]),
+    )
     note = (
         "Success rate in percent of the texts that were right. Queries and seconds per attacked text; words changed "
         "in percent of the words of a broken text."
     )
-    return Section("What the attacks did", note, tuple(tables))
+    return Section("What the attacks did", note, tables)
 
 
 def costs(methods: Sequence[MethodRuns]) -> Section:
@@ -166,42 +176,62 @@ def pairs(methods: Sequence[MethodRuns], wanted: Sequence[tuple[str, str]]) -> S
 
 def budgets(methods: Sequence[MethodRuns]) -> Section:
     """Certified accuracy by the number of words that may be replaced."""
-    tables = []
-    for (dataset, model, substitutions), group in by_model(methods).items():
+
+    def make(group: list[MethodRuns]) -> tuple[list[str], Rows]:
         own = [method for method in group if "certified_by_budget" in method.first.metrics]
-        if not own:
-            continue
-        steps = sorted(own[0].first.metrics["certified_by_budget"], key=int)
-        rows = [
-            (Figure(method.label), *(_at_budget(method, step) for step in steps), method.figure("certified"))
-            for method in own
+        steps = sorted(own[0].first.metrics["certified_by_budget"], key=int) if own else []
+        columns = ["method", *(f"n = {step}" for step in steps), "any"]
+        return columns, [
+            (each, (Figure(each.label), *(_at_budget(each, step) for step in steps), each.figure("certified")))
+            for each in own
         ]
-        columns = ("method", *(f"n = {step}" for step in steps), "any")
-        title = f"{dataset}, {model}, substitutions {substitutions}"
-        tables.append(ReportTable(title, columns, tuple(rows), commands=_commands(own)))
+
     note = (
         "The share of all texts, in percent, that is proven to stay right while at most n words are replaced at "
         "once; n = 0 is clean accuracy on the certified texts. A lower bound, from the radius that each certificate "
         "states."
     )
-    return Section("Certified accuracy by budget", note, tuple(tables))
+    return Section("Certified accuracy by budget", note, _tables(methods, make))
 
 
 def weakest(methods: Sequence[MethodRuns]) -> Section:
     """The swaps that broke most texts."""
-    tables = []
-    for (dataset, model, substitutions), group in by_model(methods).items():
-        rows, own = [], []
-        for method in group:
-            if method.first.weakest:
-                shown = "; ".join(f"{old} → {new} ({count})" for old, new, count in method.first.weakest[:12])
-                rows.append((Figure(method.label), Figure(shown)))
-                own.append(method)
-        if rows:
-            title = f"{dataset}, {model}, substitutions {substitutions}"
-            tables.append(ReportTable(title, ("method", "swap (broken texts)"), tuple(rows), commands=_commands(own)))
+
+    def row(method: MethodRuns) -> tuple[Figure, ...]:
+        shown = "; ".join(f"{old} → {new} ({count})" for old, new, count in method.first.weakest[:12])
+        return Figure(method.label), Figure(shown)
+
+    columns = ("method", "swap (broken texts)")
+    tables = _tables(methods, lambda group: (columns, [(each, row(each)) for each in group if each.first.weakest]))
     note = "Of the first seed, all attacks together: the swaps that took part in the most broken texts."
-    return Section("The weakest words", note, tuple(tables))
+    return Section("The weakest words", note, tables)
+
+
+def classes(methods: Sequence[MethodRuns]) -> Section:
+    """A row for each method and class."""
+
+    def rows(method: MethodRuns) -> Rows:
+        found = method.first.by_class
+        return [
+            (
+                method,
+                (
+                    Figure(method.label),
+                    Figure(each.name),
+                    Figure(f"{each.recall.total:,}"),
+                    *map(_figure, (each.recall, each.precision, each.certified)),
+                ),
+            )
+            for each in (found.classes if found else ())
+        ]
+
+    columns = ("method", "class", "texts", "right", "right among its answers", "certified")
+    tables = _tables(methods, lambda group: (columns, [row for method in group for row in rows(method)]))
+    return Section("Class by class", CLASS_NOTE, tables, folded=True)
+
+
+def _figure(share: Share | None) -> Figure:
+    return share_figure([share]) if share is not None and share.total else NONE
 
 
 def _at_budget(method: MethodRuns, step: str) -> Figure:
@@ -210,8 +240,7 @@ def _at_budget(method: MethodRuns, step: str) -> Figure:
         total = record.metrics.get("certified_total")
         return 100 * counts[step] / total if total and step in counts else None
 
-    found = method.mean(share, "{:.1f}")
-    return found if found is not NONE else NONE
+    return method.mean(share, "{:.1f}")
 
 
 def _quoted(value: float) -> Figure:
@@ -220,41 +249,6 @@ def _quoted(value: float) -> Figure:
 
 def _commands(methods: Sequence[MethodRuns]) -> tuple[str, ...]:
     return tuple(method.command for method in methods)
-
-
-CLASS_COLUMNS = ("method", "class", "texts", "right", "right among its answers", "certified")
-CLASS_NOTE = (
-    "Of the first seed, in percent: of the texts of each class, those that are classified correctly and those that are "
-    "certified; and of the texts that the model gives the class, those that have it."
-)
-
-
-def classes(methods: Sequence[MethodRuns]) -> Section:
-    """One table for each dataset, model and substitution table, with a row for each method and class."""
-    tables = []
-    for (dataset, model, substitutions), group in by_model(methods).items():
-        own = [(method, found) for method in group if (found := method.first.by_class)]
-        rows = [
-            (
-                Figure(method.label),
-                Figure(each.name),
-                Figure(f"{each.recall.total:,}"),
-                _figure(each.recall),
-                _figure(each.precision),
-                _figure(each.certified),
-            )
-            for method, found in own
-            for each in found.classes
-        ]
-        if rows:
-            commands = tuple(method.command for method, found in own for _ in found.classes)
-            title = f"{dataset}, {model}, substitutions {substitutions}"
-            tables.append(ReportTable(title, CLASS_COLUMNS, tuple(rows), commands=commands))
-    return Section("Class by class", CLASS_NOTE, tuple(tables), folded=True)
-
-
-def _figure(share: Share | None) -> Figure:
-    return share_figure([share]) if share is not None and share.total else NONE
 
 
 AROUND = 25

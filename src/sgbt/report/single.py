@@ -23,7 +23,7 @@ from sgbt.models.folder import training_note
 from sgbt.report.build import Report, report_of_records
 from sgbt.report.sections import examples_of
 from sgbt.training import Run
-from sgbt.training.log import RunLog, read_log
+from sgbt.training.loop.log import RunLog, read_log
 
 
 def report_of_run(run: Run, proofs: Sequence[Certificate], attacks: Sequence[AttackResult]) -> Report:

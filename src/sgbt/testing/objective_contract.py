@@ -17,7 +17,7 @@ from sgbt.models import weights_hash
 from sgbt.testing.world import QUICK, TABLE, untrained
 from sgbt.training import Objective, Run, train
 from sgbt.training.config import with_options
-from sgbt.training.listener import Listeners
+from sgbt.training.loop.listeners import Listeners
 
 
 class ObjectiveContract:

@@ -18,7 +18,7 @@ from sgbt.threats import SubstitutionIndex
 from sgbt.training import TrainingConfig, train
 
 TABLE = toy_table()
-QUICK = TrainingConfig(epochs=2, batch_size=16, learning_rate=0.02, max_length=32, rare=1)
+QUICK = TrainingConfig(epochs=2, batch_size=16, learning_rate=0.02, max_length=32, minimum_count=1)
 SMALL: dict[str, dict[str, Any]] = {"cnn": {"filters": 6, "kernel_sizes": (1, 2)}, "bilstm": {"hidden": 4}}
 """Options that make models small enough to be tried within seconds; those of other names are as they are."""
 

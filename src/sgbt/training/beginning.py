@@ -1,35 +1,44 @@
-"""What a run begins with: a model of its own, the words it reads, and the texts in their ids."""
+"""What a run begins with: a model of its own, the words it reads, the texts in their ids, and what determines it."""
 
 from __future__ import annotations
 
 import copy
+import hashlib
+import json
 from collections import Counter
-from typing import TypeVar
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import torch
 from torch import nn
 
 from sgbt.core.errors import TrainingError
-from sgbt.data import Split, Tokenizer
-from sgbt.models import Bag, BagOfNgrams, BagOfWords, BiLSTM, TextCNN
+from sgbt.core.visible import visible
+from sgbt.data import Split, TextDataset, Tokenizer
+from sgbt.models import AnyModel, weights_hash
+from sgbt.models.blueprint import blueprint
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.training.config import TrainingConfig
-from sgbt.training.linear import bag_vocabulary
-from sgbt.training.steps import Examples
+from sgbt.training.loop.steps import Corpus, Examples
 
-M = TypeVar("M", bound=TextCNN | BiLSTM | BagOfWords | BagOfNgrams)
+if TYPE_CHECKING:
+    from sgbt.training.method import TrainingMethod
+
+M = TypeVar("M", bound=nn.Module)
 
 
+@singledispatch
 def adopt_vocabulary(
-    model: TextCNN | BiLSTM | Bag,
+    model: Any,
     vocabulary: Vocabulary | None,
     counts: Counter[str],
     table: SubstitutionTable | None,
     config: TrainingConfig,
 ) -> Vocabulary:
-    """The vocabulary of the model's embedding: the given one, or that of train."""
-    if isinstance(model, Bag):
-        return vocabulary or bag_vocabulary(counts, table, rare=config.rare)
+    """The vocabulary of the model's embedding: the given one, or that of train. A linear model registers its own."""
     source, rows = model.embedding.source, len(model.embedding.weight)
     if source is None and vocabulary is not None:
         if len(vocabulary) != rows:
@@ -41,22 +50,29 @@ def adopt_vocabulary(
         raise TrainingError(
             expected="the vocabulary of the model's embedding", got="none", where="train", remedy="pass vocabulary="
         )
-    if vocabulary is not None:
-        model.embedding.adopt(vocabulary)
-        return vocabulary
-    kept = {word: count for word, count in counts.items() if source.row_of(word) is not None or count >= config.rare}
-    vocabulary = Vocabulary.build(kept, table=table, vectors=source)
+    if vocabulary is None:
+        least = config.minimum_count
+        kept = {word: count for word, count in counts.items() if source.row_of(word) is not None or count >= least}
+        vocabulary = Vocabulary.build(kept, table=table, vectors=source)
     model.embedding.adopt(vocabulary)
     return vocabulary
 
 
+def whole_vocabulary(counts: Counter[str], table: SubstitutionTable | None, *, minimum_count: int) -> Vocabulary:
+    """Words that train has so often, and every word of the table.
+
+    With the whole table in it, a word that train lacks still has its cluster, and is never taken for an unknown one.
+    """
+    known = set(table.entries).union(*table.entries.values()) if table is not None else set()
+    kept = {word: counts.get(word, 0) for word in known}
+    kept |= {word: count for word, count in counts.items() if count >= minimum_count}
+    return Vocabulary.build(kept, minimum_count=0)
+
+
 def copied(model: M) -> M:
     """A model of its own for every run; the table of vectors behind it, which nobody changes, is shared."""
-    source = getattr(model, "source", None) if isinstance(model, Bag) else model.embedding.source
-    own = copy.deepcopy(model, {id(source): source})
-    if isinstance(own, Bag):
-        own.cpu()
-    return own
+    sources = [part.source for part in model.modules() if getattr(part, "source", None) is not None]
+    return copy.deepcopy(model, {id(source): source for source in sources}).cpu()
 
 
 def redraw(model: nn.Module, seed: int) -> None:
@@ -76,3 +92,33 @@ def examples_of(
     numbers = vocabulary.ids_of(tokens.types) if index is None else index.rows_of(tokens.types)
     rows = tokens.as_ids_of(numbers).cut(config.max_length)
     return Examples(rows, split.labels, len(vocabulary), index)
+
+
+def note_of(dataset: TextDataset, method: TrainingMethod, seed: int, config: TrainingConfig) -> dict[str, Any]:
+    """What a folder says of how its model was trained."""
+    return {
+        "dataset": visible(dataset.name),
+        "dataset_hash": dataset.hash,
+        "objective": method.name,
+        "objective_options": method.options,
+        "seed": seed,
+        "config": asdict(config),
+    }
+
+
+def settings_of(
+    model: AnyModel, note: Mapping[str, Any], corpus: Corpus, tokenizer: Tokenizer, clusters: np.ndarray | None = None
+) -> str:
+    """One hash of all that determines the result: a checkpoint is continued only where it agrees.
+
+    `clusters` are those whose words are tied, where any are: another version of what finds them may find others.
+    """
+    note, table = {**note, "dev": {}}, corpus.table
+    if tokenizer != Tokenizer():
+        note["tokenizer"] = tokenizer.pattern
+    note["config"] = {key: value for key, value in note["config"].items() if key != "checkpoint_seconds"}
+    del note["dataset"]  # its hash says which one it is, wherever the file lies
+    parts = [note, blueprint(model), weights_hash(model), corpus.vocabulary.hash, table.hash if table else None]
+    if clusters is not None:
+        parts.append(hashlib.sha256(np.ascontiguousarray(clusters).tobytes()).hexdigest())
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

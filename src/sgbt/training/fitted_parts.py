@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,13 +21,11 @@ from sgbt.models import Bag, BagOfWords, worst_case_logits
 from sgbt.models.worst_case import Margins
 from sgbt.threats import UNKNOWN, Vocabulary
 from sgbt.training.beginning import copied
-from sgbt.training.config import PRESETS
-from sgbt.training.ibp import IBP
-from sgbt.training.listener import Listener
-from sgbt.training.loop import prepared, trainer_of
-from sgbt.training.objective import Corpus
-from sgbt.training.settings import settings_of_part
-from sgbt.training.steps import Examples
+from sgbt.training.config import PRESETS, TrainingConfig
+from sgbt.training.loop.listeners import FitsAsOne, Listener
+from sgbt.training.loop.steps import Corpus, Examples
+from sgbt.training.loop.trainer import trainer_of
+from sgbt.training.objectives.ibp import IBP
 
 FILE = "beside.safetensors"
 FOLDER = ".bag"
@@ -52,20 +51,20 @@ def fitted(
     """
     train, dev = examples
     objective = IBP(kappa=kappa, ramp_epochs=0.0)
-    model: Bag = prepared(copied(empty), objective, corpus, train)
-    trainer_of(model, corpus)(
-        model=model,
+    model = copied(empty)
+    trainer = trainer_of(model)
+    trainer(
+        model=trainer.prepare(model, objective, corpus, train),
         objective=objective,
         config=PRESETS[model.kind],
         seed=0,
+        corpus=corpus,
         train=train,
         dev=dev,
         folder=folder,
         settings=settings,
         listener=listener,
     ).run()
-    if isinstance(model, BagOfWords):
-        model.source = None  # vectors are for training alone
     return model
 
 
@@ -150,7 +149,7 @@ def part_of(
 ) -> FittedPart:
     """The fitted part, or what an earlier start of the same run kept of it in the folder."""
     more = (repr(empty.config), _vectors_hash(empty, corpus.vocabulary), kappa, 1 if independent else FOLDS)
-    settings = settings_of_part(examples, corpus, PRESETS[empty.kind], *more)
+    settings = _settings(examples, corpus, PRESETS[empty.kind], *more)
     part = FittedPart.load(folder, settings, empty=empty) if folder else None
     if part is None:
         fit = FittedPart.independent if independent else FittedPart.cross_fitted
@@ -177,7 +176,7 @@ def initial_bag(
     kept = folder / FOLDER if folder else None
     if kept:
         make_folder(kept)
-    settings = settings_of_part(examples, corpus, PRESETS["linear"], classes, kappa)
+    settings = _settings(examples, corpus, PRESETS["linear"], classes, kappa)
     empty = BagOfWords(classes=classes, features=(), vectors=vectors)
     bag = fitted(empty, examples, corpus, kappa=kappa, listener=listener, folder=kept, settings=settings)
     assert isinstance(bag, BagOfWords)
@@ -205,30 +204,6 @@ def margins_of(model: Bag, examples: Examples) -> Margins:
     return found
 
 
-@dataclass
-class FitsAsOne:
-    """Reports several fits to a listener as one run: the epochs of each are counted on from the one before."""
-
-    listener: Listener
-    fits: int
-    fit: int = -1
-    of: int = 0
-
-    def epoch(self, number: int, of: int, steps: int) -> None:
-        """An epoch of a fit begins; with the first of them, the next fit."""
-        self.fit += number == 0
-        self.of = of
-        self.listener.epoch(self.fit * of + number, self.fits * of, steps)
-
-    def step(self, number: int, parts: dict[str, float], accuracy: float, examples: int) -> None:
-        """A step was taken."""
-        self.listener.step(number, parts, accuracy, examples)
-
-    def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
-        """An epoch ended with these scores on dev."""
-        self.listener.scores(self.fit * self.of + number, scores, best)
-
-
 def _vectors_hash(model: Bag, vocabulary: Vocabulary) -> str:
     """A hash of the vectors of the vocabulary that a model learns from; empty where it learns from none."""
     source = getattr(model, "source", None)
@@ -246,3 +221,13 @@ def _taken(examples: Examples, rows: np.ndarray) -> Examples:
     starts = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
     flat = np.concatenate(texts) if texts else examples.rows.flat[:0]
     return replace(examples, rows=RaggedIds(flat, starts), labels=examples.labels[rows])
+
+
+def _settings(examples: Sequence[Examples], corpus: Corpus, config: TrainingConfig, *more: float | str) -> str:
+    """One hash of all that determines a linear model that is fitted before a network."""
+    assert corpus.table is not None
+    whole = hashlib.sha256(json.dumps([corpus.vocabulary.hash, corpus.table.hash, str(config), *more]).encode())
+    for part in examples:
+        for array in (part.rows.flat, part.rows.starts, part.labels):
+            whole.update(np.ascontiguousarray(array).tobytes())
+    return whole.hexdigest()

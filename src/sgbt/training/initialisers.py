@@ -1,20 +1,21 @@
-"""Where the weights of a network start: word vectors as cluster means, or all weights as a fitted linear model.
+"""Initialisers: where the weights of a network start.
 
-Clusters are communities of the substitution graph; in their means the boxes of interval propagation are narrow.
-
-Started from vectors that know nothing of the task, a network trained on intervals ends far below a linear model with
-one weight per word, whose loss is convex. `start_as_linear` starts it as such a model: the weights become coordinates
-of the word vectors, one for each class; one filter (or one unit of each direction of an LSTM) for each class copies its
-coordinate, nearly unchanged because tanh is nearly straight around zero, and the mean over the text and the head add it
-up. All other weights of the head start at zero. One difference is the length of a text: a BagOfWords divides by its
-square root where a mean divides by all of it.
+Word vectors may start as means over synonym clusters (communities of the substitution graph), where the boxes of
+interval propagation are narrow. `start_as_linear` starts all weights as a fitted linear model, for the recipe
+`WarmStart`: from vectors that know nothing of the task, a network trained on intervals ends far below a linear model
+with one weight per word, whose loss is convex. The weights become coordinates of the word vectors, one for each class;
+one filter (or one unit of each direction of an LSTM) for each class copies its coordinate, nearly unchanged because
+tanh is nearly straight around zero, and the mean over the text and the head add it up. All other weights of the head
+start at zero. One difference is the length of a text: a BagOfWords divides by its square root where a mean divides by
+all of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -25,40 +26,77 @@ from sgbt.embeddings import EmbeddingTable
 from sgbt.models import BagOfNgramsConfig, BagOfWords, BiLSTM, Network, TextCNN
 from sgbt.threats import Vocabulary
 from sgbt.threats.codes import code_matrix, community_levels
-from sgbt.training.objective import Corpus
+from sgbt.training.loop.steps import Corpus
 
 RESOLUTION = BagOfNgramsConfig().resolution
 """Of the clusters whose means words start as; coarser than those whose words are tied."""
 LENGTH = 3.0
-"""The root mean square length of vectors that `start_in_clusters` reads from a table."""
+"""The root mean square length of vectors that `ScaledClusterMeans` reads from a table."""
 LARGEST = 0.5
 """What the largest weight becomes as a coordinate: tanh is within a twelfth of a straight line up to there."""
 OPEN, SHUT = 2.0, -4.0
 """Biases of the gates of an LSTM unit that copies its input: sigmoid is 0.88 and 0.02 there."""
 
 
-@torch.no_grad()
-def average_in_clusters(model: Network, corpus: Corpus) -> None:
-    """Let every word start as the mean of its cluster's vectors in the embedding as it is."""
-    assert corpus.table is not None, "without substitutes there are no clusters"
-    codes = corpus.clusters(RESOLUTION)
-    weights = np.array([0, 0, *(corpus.counts.get(word, 0) for word in corpus.vocabulary.words)], dtype=float)
-    means = code_matrix(model.embedding.weight.detach().cpu().numpy(), codes, weights)[codes]
-    model.embedding.weight.copy_(torch.from_numpy(means))
+@dataclass(frozen=True)
+class Initialiser:
+    """Word vectors start as the embedding has them."""
+
+    name: ClassVar[str] = "vectors"
+    needs_substitutions: ClassVar[bool] = False
+
+    def check(self, model: Network) -> None:
+        """Refuse a network that cannot start so."""
+
+    def apply(self, model: Network, corpus: Corpus) -> None:
+        """Set the weights that training starts with."""
 
 
-@torch.no_grad()
-def start_in_clusters(model: Network, corpus: Corpus) -> None:
-    """Let every word start as the mean of its cluster's vectors in the table, scaled to `LENGTH`.
+@dataclass(frozen=True)
+class ClusterMeans(Initialiser):
+    """Every word starts as the mean of its cluster's vectors in the embedding as it is."""
+
+    name: ClassVar[str] = "cluster_means"
+    needs_substitutions: ClassVar[bool] = True
+
+    @torch.no_grad()
+    def apply(self, model: Network, corpus: Corpus) -> None:
+        """Replace every vector by its cluster's mean, words counting as often as they occur."""
+        codes = corpus.clusters(RESOLUTION)
+        weights = np.array([0, 0, *(corpus.counts.get(word, 0) for word in corpus.vocabulary.words)], dtype=float)
+        means = code_matrix(model.embedding.weight.detach().cpu().numpy(), codes, weights)[codes]
+        model.embedding.weight.copy_(torch.from_numpy(means))
+
+
+@dataclass(frozen=True)
+class ScaledClusterMeans(Initialiser):
+    """Every word starts as the mean of its cluster's vectors in the table, scaled to `LENGTH`.
 
     A word without a vector starts where its substitutes do; a cluster without any starts at zero, the mean of all
     words, and so do unknown words.
     """
-    assert corpus.table is not None, "without substitutes there are no clusters"
-    embedding, vocabulary, counts = model.embedding, corpus.vocabulary, corpus.counts
-    assert embedding.source is not None, "check_ties refuses what has no vectors"
-    (clusters,) = community_levels(vocabulary, corpus.table, counts, resolutions=(RESOLUTION,))
-    embedding.weight.copy_(LENGTH * cluster_vectors(vocabulary, embedding.source, counts, clusters))
+
+    name: ClassVar[str] = "scaled_cluster_means"
+    needs_substitutions: ClassVar[bool] = True
+
+    def check(self, model: Network) -> None:
+        """Refuse an embedding that was not made of a table."""
+        if model.embedding.source is None:
+            raise TrainingError(
+                expected="an embedding made of a table of vectors", got="one made of a matrix", where=self.name
+            )
+
+    @torch.no_grad()
+    def apply(self, model: Network, corpus: Corpus) -> None:
+        """Replace every vector by that of its cluster."""
+        assert corpus.table is not None, "without substitutes there are no clusters"
+        embedding, vocabulary, counts = model.embedding, corpus.vocabulary, corpus.counts
+        assert embedding.source is not None, "`check` refuses what has no vectors"
+        (clusters,) = community_levels(vocabulary, corpus.table, counts, resolutions=(RESOLUTION,))
+        embedding.weight.copy_(LENGTH * cluster_vectors(vocabulary, embedding.source, counts, clusters))
+
+
+INITIALISERS = {kind.name: kind for kind in (Initialiser, ClusterMeans, ScaledClusterMeans)}
 
 
 def cluster_vectors(
@@ -83,9 +121,9 @@ def cluster_vectors(
 
 
 def check_starts_as_linear(model: Network) -> None:
-    """Refuse a network that cannot begin as a BagOfWords."""
+    """Refuse a network that cannot start as a BagOfWords."""
     config = model.config
-    units = model.config.hidden if isinstance(model, BiLSTM) else model.config.filters
+    units = int(getattr(config, "hidden", 0) or getattr(config, "filters", 0))
     odd = {
         "pooling = mean": config.pooling != "mean",
         "activation = tanh": getattr(config, "activation", "tanh") != "tanh",
@@ -95,9 +133,7 @@ def check_starts_as_linear(model: Network) -> None:
     }
     for expected, fails in odd.items():
         if fails:
-            raise TrainingError(
-                expected=f"a network with {expected}", got=str(config), where="from_bag", remedy="leave from_bag out"
-            )
+            raise TrainingError(expected=f"a network with {expected}", got=str(config), where="warm start")
 
 
 @torch.no_grad()

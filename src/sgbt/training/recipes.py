@@ -10,23 +10,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import singledispatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from sgbt.core.errors import TrainingError, did_you_mean
+from sgbt.core.registry import MODELS
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models import Bag, BagOfNgrams, BagOfNgramsConfig, BagOfWords, BagOfWordsConfig, Network, worst_case_logits
-from sgbt.training.dev_scores import SCORED_AT_ONCE
+from sgbt.models import Bag, BagOfWords, Network
+from sgbt.training.config import PRESETS, with_options
 from sgbt.training.fitted_parts import FittedPart, discard_initial_bag, initial_bag, part_of
 from sgbt.training.initialisers import check_starts_as_linear, start_as_linear
-from sgbt.training.listener import Listener
-from sgbt.training.objective import Corpus, Objective
-from sgbt.training.steps import Examples, steps_of
+from sgbt.training.loop.dev_scores import dev_margins
+from sgbt.training.loop.listeners import Listener
+from sgbt.training.loop.parallel import Processes
+from sgbt.training.loop.steps import Corpus, Examples
 
 LARGEST_WEIGHT = 4.0
 HALVINGS = 40
@@ -55,6 +57,7 @@ class Fitted:
 class Recipe:
     """The network alone."""
 
+    name: ClassVar[str] = "alone"
     description: ClassVar[str] = ""
     """One line for people who wait for what is fitted first."""
 
@@ -91,6 +94,7 @@ class Recipe:
 class WarmStart(Recipe):
     """The network starts as a BagOfWords of single words."""
 
+    name: ClassVar[str] = "warm_start"
     description: ClassVar[str] = "a BagOfWords of single words is fitted first; the network starts as it (warm start)"
 
     def check(self, model: Network) -> None:
@@ -111,10 +115,24 @@ class WarmStart(Recipe):
 class Residual(Recipe):
     """A linear model is added to the network, which is trained on the residual."""
 
+    name: ClassVar[str] = "residual"
     description: ClassVar[str] = "a linear model is fitted first; the network is trained on its residual"
     independent: ClassVar[bool] = False
 
-    part: BagOfWordsConfig | BagOfNgramsConfig
+    part: str = "grams"
+    """The kind of linear model, by its name."""
+    part_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.part not in PRESETS:
+            kinds = [kind for kind in MODELS if kind in PRESETS]
+            raise TrainingError(
+                expected=f"one of {', '.join(kinds)}", got=repr(self.part), where="part",
+                remedy=did_you_mean(self.part, kinds),
+            )  # fmt: skip
+        tuples = {name: tuple(each) if isinstance(each, list) else each for name, each in self.part_options.items()}
+        object.__setattr__(self, "part_options", tuples)  # JSON and TOML have lists
+        self.empty(2, None)  # building it checks the options
 
     def fit(self, model: Network, examples: Sequence[Examples], corpus: Corpus, **options: Any) -> Fitted:
         """Fit the linear model, or take what an interrupted run kept of it."""
@@ -122,26 +140,30 @@ class Residual(Recipe):
         return Fitted(part_of(empty, examples, corpus, independent=self.independent, **options))
 
     def empty(self, classes: int, vectors: EmbeddingTable | None) -> Bag:
-        """The linear model, not yet fitted; vectors are those of the network, where it has any."""
-        if isinstance(self.part, BagOfNgramsConfig):
-            return BagOfNgrams(self.part, classes=classes)
-        return BagOfWords(self.part, classes=classes, vectors=vectors)
+        """The linear model, not yet fitted; one that can learn from vectors learns from those of the network."""
+        kind = MODELS[self.part]
+        options = with_options(kind.Options(classes=classes), dict(self.part_options), "part_options")
+        if vectors is not None and hasattr(options, "from_vectors"):
+            options = replace(options, from_vectors=True)
+        empty: Bag = kind.untrained(options, lambda: vectors)
+        return empty
 
 
 @dataclass(frozen=True)
 class LateFusion(Residual):
     """A linear model is added to the network; the two are trained independently."""
 
+    name: ClassVar[str] = "late_fusion"
     description: ClassVar[str] = "a linear model is fitted first and added to the network (late fusion)"
     independent: ClassVar[bool] = True
 
-    weighted: bool = False
+    choose_weight: bool = False
     """Whether the network's ensemble weight is chosen on dev, rather than one."""
 
     @torch.no_grad()
     def weight(self, model: Network, dev: Examples, device: torch.device) -> float | None:
         """The ensemble weight with the least worst-case cross-entropy on dev."""
-        if not self.weighted:
+        if not self.choose_weight:
             return None
         weight = best_weight(*_worst_cases(model, dev, device))
         model.head.weight.mul_(weight)
@@ -149,10 +171,7 @@ class LateFusion(Residual):
         return weight
 
 
-@singledispatch
-def recipe_of(objective: Objective) -> Recipe:
-    """The recipe that an objective's options choose; the network alone unless the objective registers another."""
-    return Recipe()
+RECIPES = {kind.name: kind for kind in (Recipe, WarmStart, Residual, LateFusion)}
 
 
 def best_weight(own: Tensor, offset: Tensor, labels: Tensor) -> float:
@@ -183,14 +202,11 @@ def best_weight(own: Tensor, offset: Tensor, labels: Tensor) -> float:
 
 def _worst_cases(model: Network, dev: Examples, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """The worst-case logits of the network and of the part, and the labels, of all texts of dev."""
-    model.eval()
     found: list[tuple[Tensor, Tensor, Tensor]] = []
-    for step in steps_of(dev, size=SCORED_AT_ONCE, device=device, substitutes=True):
+    for step, own in dev_margins(model, dev, Processes(device=device), certifies=True):
         assert step.offset is not None, "there is no part to be added"
-        choices = step.choices
-        worst = worst_case_logits(model, choices.ids, choices.allowed, step.mask, step.labels)
-        found.append((worst.cpu(), step.offset.worst.cpu(), step.labels.cpu()))
+        found.append((own.worst.cpu(), step.offset.worst.cpu(), step.labels.cpu()))
     if not found:
         return torch.zeros(0, 1), torch.zeros(0, 1), torch.zeros(0, dtype=torch.int64)
-    own, offset, labels = (torch.cat(part) for part in zip(*found, strict=True))
-    return own, offset, labels
+    worst, offset, labels = (torch.cat(part) for part in zip(*found, strict=True))
+    return worst, offset, labels

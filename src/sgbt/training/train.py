@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,27 @@ from sgbt.core.locks import claim
 from sgbt.data import TextDataset, Tokenizer
 from sgbt.models import AnyModel, Bag, BiLSTM, Sum, TextClassifier, TextCNN, save_classifier
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
-from sgbt.training import grams  # noqa: F401 - registers its trainer
-from sgbt.training.beginning import adopt_vocabulary, copied, examples_of, redraw
+from sgbt.training.beginning import (
+    adopt_vocabulary,
+    copied,
+    examples_of,
+    note_of,
+    redraw,
+    settings_of,
+    whole_vocabulary,
+)
 from sgbt.training.config import PRESETS, TrainingConfig, preset_for
-from sgbt.training.linear import bag_vocabulary
-from sgbt.training.listener import Listener, Listeners
-from sgbt.training.log import RunLog
-from sgbt.training.loop import prepared, trainer_of
-from sgbt.training.objective import Corpus, Objective, Standard
-from sgbt.training.parallel import Processes, device_named, together
-from sgbt.training.plot import plot_log
-from sgbt.training.recipes import Fitted, Recipe, recipe_of
-from sgbt.training.settings import note_of, settings_of
-from sgbt.training.steps import Examples
-from sgbt.training.ties import check_ties, tied, tied_levels
+from sgbt.training.initialisers import Initialiser
+from sgbt.training.linear import ngrams, words  # noqa: F401 - they register their trainers
+from sgbt.training.loop.listeners import Listener, Listeners
+from sgbt.training.loop.log import RunLog, plot_log
+from sgbt.training.loop.parallel import Processes, device_named, together
+from sgbt.training.loop.steps import Corpus, Examples
+from sgbt.training.loop.trainer import Trainer, trainer_of
+from sgbt.training.method import TrainingMethod
+from sgbt.training.objectives.objective import Objective, Standard
+from sgbt.training.recipes import Fitted, Recipe
+from sgbt.training.sharing import TiedWords, tied
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +65,10 @@ def train(
     model: TextCNN | BiLSTM | Bag,
     dataset: TextDataset,
     *,
-    objective: Objective | None = None,
+    objective: Objective | TrainingMethod | None = None,
+    initialiser: Initialiser | None = None,
+    sharing: TiedWords | None = None,
+    recipe: Recipe | None = None,
     substitutions: SubstitutionTable | None = None,
     seed: int = 0,
     config: TrainingConfig | None = None,
@@ -67,30 +77,32 @@ def train(
     out: str | Path | None = None,
     listener: Listener | None = None,
     device: str | torch.device = "auto",
-    recipe: Recipe | None = None,
 ) -> Run:
     """Train a copy of `model` on the train split, choosing the epoch on dev; the test split is never looked at.
+
+    `objective` is what is minimised; `initialiser` says where a network's word vectors start, `sharing` which words
+    share parameters, and `recipe` how a network is combined with a linear model that is fitted first. All four together
+    are a `TrainingMethod`, which may be given as the objective.
 
     Weights are drawn afresh from `seed`: the same seed gives the same result on one machine, and the model that was
     given stays as it is. The vocabulary is made from train: words that have a vector or are frequent, and all
     substitutes that have a vector; a model whose embedding was not made of a table of vectors brings its own
-    `vocabulary`. A linear model needs no vectors: it reads the words that train has `config.rare` times and all
-    words of the table, and is trained by one process on the CPU. With a recipe that fits a linear model first, or tied
-    words, a network reads the words that train has twice and all words of the table. `recipe` says how a network and a
-    linear model are combined (`sgbt.training.recipes`); by default the options of the objective do. `tokenizer` says
-    what a word is, in languages other than English; the classifier keeps it. With `out`, the run is written there as it
-    goes, and the same call resumes it after any interruption. Launched with torchrun, each process takes its share of
-    every batch, and the first writes.
+    `vocabulary`. A linear model needs no vectors: it reads the words that train has `config.minimum_count` times and
+    all words of the table, and is trained by one process on the CPU. With a recipe that fits a linear model first, or
+    tied words, a network reads the words that train has twice and all words of the table. `tokenizer` says what a word
+    is, in languages other than English; the classifier keeps it. With `out`, the run is written there as it goes, and
+    the same call resumes it after any interruption. Launched with torchrun, each process takes its share of every
+    batch, and the first writes.
     """
     place = device_named(device)
     forked = torch.random.fork_rng(devices=[place] if place.type == "cuda" else [])
-    objective = objective or Standard()
+    method = objective if isinstance(objective, TrainingMethod) else TrainingMethod(objective or Standard())
+    given: dict[str, Any] = {"initialiser": initialiser, "sharing": sharing, "recipe": recipe}
     with forked, together(place) as processes:
         task = Task(
             model,
             dataset,
-            objective,
-            recipe or recipe_of(objective),
+            replace(method, **{name: value for name, value in given.items() if value is not None}),
             substitutions,
             seed,
             config or preset_for(model.kind, dataset.name),
@@ -111,8 +123,7 @@ class Task:
 
     model: TextCNN | BiLSTM | Bag
     dataset: TextDataset
-    objective: Objective
-    recipe: Recipe
+    method: TrainingMethod
     table: SubstitutionTable | None
     seed: int
     config: TrainingConfig
@@ -123,23 +134,26 @@ class Task:
     processes: Processes
 
     @property
+    def trainer(self) -> type[Trainer]:
+        """What trains such a model."""
+        return trainer_of(self.model)
+
+    @property
     def loss(self) -> Objective:
         """The objective as the model minimises it."""
-        return self.objective.for_linear_model() if isinstance(self.model, Bag) else self.objective
+        return self.method.for_linear_model().objective if self.trainer.linear else self.method.objective
 
     @property
     def note(self) -> dict[str, Any]:
         """What a folder says of how its model was trained."""
-        note = note_of(self.dataset, self.objective, self.seed, self.config)
-        if self.recipe != recipe_of(self.objective):
-            note["recipe"] = repr(self.recipe)
-        return note
+        return note_of(self.dataset, self.method, self.seed, self.config)
 
 
 def _check(task: Task) -> None:
     """Refuse what cannot be trained before anything is written."""
-    model, objective, recipe = task.model, task.objective, task.recipe
-    if (objective.needs_substitutions or recipe.fits_first) and task.table is None:
+    model, method, objective = task.model, task.method, task.method.objective
+    replaces = objective.needs_substitutions or method.initialiser.needs_substitutions or bool(method.sharing)
+    if task.table is None and (replaces or method.recipe.fits_first):
         raise TrainingError(
             expected=f"a substitution table for the objective {objective.name}",
             got="none",
@@ -147,22 +161,19 @@ def _check(task: Task) -> None:
         )
     if task.table is not None:
         task.table.require_read_by(task.tokenizer)
-    if isinstance(model, Bag):
-        objective.for_linear_model()
-        if recipe.fits_first:
-            raise TrainingError(expected="a network for the recipe", got="a linear model", where=repr(recipe))
+    if task.trainer.linear:
+        method.for_linear_model()  # refuses what has no meaning there
         if task.processes.size > 1:
             raise TrainingError(
                 expected="one process for a linear model", got=str(task.processes.size), remedy="no torchrun"
             )
     else:
-        if recipe.fits_first and not objective.certifies:
+        if method.recipe.fits_first and not objective.certifies:
             raise TrainingError(
-                expected="ibp or certified as the objective of a recipe", got=objective.name, where=repr(recipe)
+                expected="ibp or certified as the objective of a recipe", got=objective.name, where=repr(method.recipe)
             )
-        recipe.check(model)
-        if objective.tied_at:
-            check_ties(model)
+        for part in (method.initialiser, method.sharing, method.recipe):
+            part.check(model)  # type: ignore[arg-type]
     check_seed(task.seed, TrainingError)
     if model.config.classes != task.dataset.classes:
         raise TrainingError(
@@ -177,7 +188,7 @@ def _alone_in(folder: Path | None, processes: Processes) -> Iterator[None]:
     """No other run writes to the folder meanwhile; the first process holds it for all of ours."""
     with contextlib.ExitStack() as held:
         if folder:
-            processes.told(lambda: held.enter_context(claim(folder / ".lock")))
+            processes.from_first(lambda: held.enter_context(claim(folder / ".lock")))
         yield
 
 
@@ -187,15 +198,17 @@ def _train(task: Task) -> Run:
     model, corpus, examples = _encoded(task)
     fitted = _fitted_first(task, model, examples, corpus)
     train, dev = fitted.offset(examples)
-    model = prepared(model, task.loss, corpus, train)
+    task.method.initialiser.apply(model, corpus)
+    model = task.trainer.prepare(model, task.loss, corpus, train)
     fitted.start(model, train)
     model = model.to(task.processes.device)
-    clusters = tied_levels(corpus, task.objective.tied_at) if task.objective.tied_at else None
-    trainer = trainer_of(model, corpus)(
+    clusters = task.method.sharing.clusters(corpus)
+    trainer = task.trainer(
         model=model,
         objective=task.loss,
         config=task.config,
         seed=task.seed,
+        corpus=corpus,
         train=train,
         dev=dev,
         folder=task.folder,
@@ -205,7 +218,7 @@ def _train(task: Task) -> Run:
     )
     with tied(model, clusters):
         log = trainer.run()
-    weight = task.recipe.weight(model, dev, task.processes.device) if fitted.part else None
+    weight = task.method.recipe.weight(model, dev, task.processes.device) if fitted.part else None
     chosen = {} if weight is None else {"ensemble_weight": weight}
     scores = {} if weight is None else trainer.scores()
     run = Run(_classifier(task, model, fitted, corpus), log, task.folder, task.note | chosen, scores)
@@ -218,8 +231,8 @@ def _encoded(task: Task) -> tuple[Any, Corpus, list[Examples]]:
     """A model of its own with weights drawn from the seed, what is known of the words, and train and dev in ids."""
     counts = task.dataset.train.tokenised(task.tokenizer).counts()
     model, vocabulary = copied(task.model), task.vocabulary
-    if vocabulary is None and (task.recipe.fits_first or task.objective.tied_at):
-        vocabulary = bag_vocabulary(counts, task.table, rare=PRESETS["grams"].rare)
+    if vocabulary is None and (task.method.recipe.fits_first or task.method.sharing):
+        vocabulary = whole_vocabulary(counts, task.table, minimum_count=PRESETS["grams"].minimum_count)
     vocabulary = adopt_vocabulary(model, vocabulary, counts, task.table, task.config)
     redraw(model, task.seed)
     index = SubstitutionIndex.build(task.table, vocabulary) if task.table is not None else None
@@ -230,11 +243,12 @@ def _encoded(task: Task) -> tuple[Any, Corpus, list[Examples]]:
 
 def _fitted_first(task: Task, model: Any, examples: list[Examples], corpus: Corpus) -> Fitted:
     """What the recipe fits before the network: by the first process, for all."""
-    if not task.recipe.fits_first:
+    recipe = task.method.recipe
+    if not recipe.fits_first:
         return Fitted()
-    kappa, listener = getattr(task.objective, "kappa", 1.0), task.listener.beforehand()
-    return task.processes.told(
-        lambda: task.recipe.fit(model, examples, corpus, kappa=kappa, folder=task.folder, listener=listener)
+    kappa, listener = task.method.objective.worst_case_share, task.listener.for_parts()
+    return task.processes.from_first(
+        lambda: recipe.fit(model, examples, corpus, kappa=kappa, folder=task.folder, listener=listener)
     )
 
 
@@ -251,6 +265,6 @@ def _write(run: Run, folder: Path, task: Task) -> None:
     def written() -> None:
         save_classifier(run.model, folder, training={**run.about, "dev": run.dev})
         plot_log(run.log.rows, folder / "training.png")
-        task.recipe.finish(folder)
+        task.method.recipe.finish(folder)
 
-    task.processes.told(written)
+    task.processes.from_first(written)

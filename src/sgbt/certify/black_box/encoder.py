@@ -20,7 +20,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -31,7 +31,7 @@ from sgbt.core.documents import read_json_object
 from sgbt.core.errors import LexiconError
 from sgbt.core.files import atomic_write
 from sgbt.data import Tokenizer
-from sgbt.threats import SubstitutionTable
+from sgbt.threats import SubstitutionTable, Threat
 
 FORMAT, VERSION = "sgbt-encoder", 1
 DISTINCTION, RELEVANCE = 0.03, 1.0
@@ -212,23 +212,22 @@ def listed(table: SubstitutionTable) -> set[str]:
     return set(table.entries).union(*table.entries.values())
 
 
-def table_of(threat: Any, *, data_home: Path | None = None) -> SubstitutionTable:
+def table_of(threat: Threat | SubstitutionTable | str | Path, *, data_home: Path | None = None) -> SubstitutionTable:
     """The substitution table that a user's value stands for.
 
-    A table, its name as on the command line, a JSON file, or a threat whose edits are substitutions alone.
+    A table, a threat of substitutions alone, or either as the command line writes it. A limit of the threat is left to
+    `max_substitutions`: an encoder is for any number of words.
     """
     if isinstance(threat, SubstitutionTable):
         return threat
-    if (edits := getattr(threat, "edits", None)) is not None:
-        if [edit.kind for edit in edits] != ["substitutions"]:
-            raise LexiconError(
-                expected="a threat of substitutions", got=", ".join(edit.kind for edit in edits), where="an encoder"
-            )
-        return table_of(edits[0].table)
-    from sgbt.embeddings import load_embeddings
-    from sgbt.threats.named import table_named
+    if not isinstance(threat, Threat):
+        from sgbt.embeddings import load_embeddings
+        from sgbt.threats.grammar import parse_threat
+        from sgbt.threats.named import table_named
 
-    table = table_named(str(threat), lambda: load_embeddings("glove", data_home=data_home), data_home=data_home)
-    if table is None:
-        raise LexiconError(expected="a table of substitutions", got=repr(threat), where="the threat of an encoder")
+        read = partial(load_embeddings, "glove", data_home=data_home)
+        threat = parse_threat(str(threat), lambda name: table_named(name, read, data_home=data_home))
+    table = threat.edits[0].table
+    if len(threat.edits) > 1 or table is None or not table.entries:
+        raise LexiconError(expected="a threat of substitutions alone", got=threat.name, where="an encoder")
     return table

@@ -45,10 +45,10 @@ class BagOfWordsConfig:
     """The share of features that a training step leaves out."""
     ties: tuple[float, ...] = (30.0, 100.0, 300.0)
     """Resolutions of the communities of substitutes whose words share a part of their weights when training is on the
-    worst case (`sgbt.training.ties`); none: every word learns by itself. They suit tables of some thousand words;
+    worst case (`sgbt.training.sharing`); none: every word learns by itself. They suit tables of some thousand words;
     where a small table has no communities at any of them, those at resolution 1 are taken."""
     from_vectors: bool = False
-    """Whether training on the worst case also lets word vectors say what a word weighs (`sgbt.training.ties`):
+    """Whether training on the worst case also lets word vectors say what a word weighs (`sgbt.training.sharing`):
     words that train has seldom then learn from words that are used like them. What is trained needs no vectors."""
     places: bool = False
     """Whether a word counts more or less by how far it stands from either end of the text (`positions`)."""

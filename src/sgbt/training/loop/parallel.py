@@ -1,8 +1,8 @@
 """Several processes that train one model: torch's own DistributedDataParallel, launched with torchrun.
 
 Every process holds the model, takes its share of every batch and averages gradients with the others, so all of them
-take the same step. One process, the first, reads and writes files and speaks; what it reads, and any error it meets, it
-tells the others, so that all go on together or stop together.
+take the same step. One process, the first, reads and writes files and prints; what it reads, and any error it meets,
+is sent to the others, so that all go on together or stop together.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Processes:
             dist.all_reduce(figures)
         return figures.cpu()
 
-    def told(self, work: Callable[[], T]) -> T:
-        """What the first process finds out, told to all; an expected error of its is raised by all of them."""
+    def from_first(self, work: Callable[[], T]) -> T:
+        """The result of the first process, for all; an expected error of its is raised by all of them."""
         if self.size == 1:
             return work()
         answer: list[object] = [None, None]

@@ -13,7 +13,8 @@ import torch
 
 from sgbt.models import Network
 from sgbt.threats.codes import synonym_codes
-from sgbt.training.objective import Corpus, Objective
+from sgbt.training.loop.steps import Corpus
+from sgbt.training.objectives.objective import Objective
 
 
 @dataclass(frozen=True)

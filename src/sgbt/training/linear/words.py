@@ -10,34 +10,31 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sgbt.core.errors import TrainingError
 from sgbt.data import RaggedIds
-from sgbt.models import AnyModel, BagOfWords
+from sgbt.models import BagOfWords
 from sgbt.models.bag_of_words.blocks import Piece, margins, options_of, pieces, positions_of
 from sgbt.models.bag_of_words.options import READS, PositionKinds, RowSets, frequent_keys
 from sgbt.models.worst_case import Margins
-from sgbt.threats import PADDING, UNKNOWN, SubstitutionTable, Vocabulary
-from sgbt.training.dev_scores import dev_scores
-from sgbt.training.ibp import IBP
+from sgbt.threats import PADDING, UNKNOWN, Vocabulary
+from sgbt.training.beginning import adopt_vocabulary, whole_vocabulary
+from sgbt.training.config import TrainingConfig
 from sgbt.training.initialisers import cluster_vectors
-from sgbt.training.log import RunLog
-from sgbt.training.loop import Going, Taken, Trainer, prepared, trainer_of
-from sgbt.training.loss import Loss
-from sgbt.training.objective import Corpus, Objective, Parts
-from sgbt.training.steps import Examples, Share, mixed
-from sgbt.training.ties import BagTies, tied_levels
+from sgbt.training.loop.dev_scores import dev_scores
+from sgbt.training.loop.log import RunLog
+from sgbt.training.loop.steps import Corpus, Examples, Share, mixed
+from sgbt.training.loop.trainer import Going, Taken, Trainer, trainer_of
+from sgbt.training.objectives.objective import Loss, Objective, Parts, mixed_cross_entropy
+from sgbt.training.sharing import TiedWeights, tied_levels
 
 TEXTS_AT_ONCE = 2500
 MOST_LISTED = 50_000_000
@@ -47,17 +44,6 @@ MOST_LISTED_AT_ONCE = 5_000_000
 MOST_FEATURES = 600_000_000
 """Features of words beside codes in all tables: more of them do not fit into memory. A model that reads single words
 has no such limit."""
-
-
-def bag_vocabulary(counts: Counter[str], table: SubstitutionTable | None, *, rare: int) -> Vocabulary:
-    """Words that train has at least `rare` times, and every word of the table.
-
-    With the whole table in it, a word that train lacks still has its code, and is never taken for an unknown one.
-    """
-    known = set(table.entries).union(*table.entries.values()) if table is not None else set()
-    kept = {word: counts.get(word, 0) for word in known}
-    kept |= {word: count for word, count in counts.items() if count >= rare}
-    return Vocabulary.build(kept, minimum_count=0)
 
 
 def fit_features(model: BagOfWords, corpus: Corpus, train: Examples) -> None:
@@ -111,7 +97,9 @@ class BagLoss(Loss):
     The model's weight is here what the optimiser moves; `ties` make the weights of features from it.
     """
 
-    def __init__(self, model: BagOfWords, objective: Objective, ties: BagTies | None) -> None:
+    model: BagOfWords
+
+    def __init__(self, model: BagOfWords, objective: Objective, ties: TiedWeights | None) -> None:
         super().__init__(model, objective)
         self.ties = ties
         self.right = 0
@@ -122,42 +110,46 @@ class BagLoss(Loss):
 
     def weight(self) -> Tensor:
         """The weights of all features."""
-        weight = _bag(self.model).weight
+        weight = self.model.weight
         return weight if self.ties is None else self.ties.weights(weight)
 
     def forward(self, block: Any) -> Parts:
         """The loss parts of one block; `right` is then how many of its texts the model labels rightly as they are."""
-        bag, kappa = _bag(self.model), self.objective.kappa if isinstance(self.objective, IBP) else 0.0
-        weight = self.weight()
+        bag, kappa, weight = self.model, self.objective.worst_case_share, self.weight()
         if bag.config.dropout:
             weight = weight * ((torch.rand(len(weight), 1) >= bag.config.dropout) / (1 - bag.config.dropout))
         wanted = {"clean": kappa < 1, "worst": kappa > 0}
         found = [margins(piece, weight, bag.bias, bag.places, **wanted) for piece in block.pieces]
         clean, worst = (torch.cat([getattr(part, name) for part in found]) for name in ("clean", "worst"))
         self.right = int((clean.argmax(dim=1) == block.labels).sum())
-        shares = {"cross_entropy": (1 - kappa, clean), "worst_case": (kappa, worst)}
-        return {
-            name: share * F.cross_entropy(logits, block.labels) for name, (share, logits) in shares.items() if share
-        }
+        return mixed_cross_entropy(clean, worst, block.labels, share=kappa)
 
 
 @dataclass
-class LinearTrainer(Trainer):
-    """The loop over blocks whose features were looked up beforehand."""
+class BagOfWordsTrainer(Trainer):
+    """The loop over blocks whose features are looked up before it."""
 
-    corpus: Corpus = field(kw_only=True)
+    linear: ClassVar[bool] = True
+
+    model: BagOfWords
     blocks: list[Block] = field(init=False)
     dev_blocks: list[Block] = field(init=False)
     loss: BagLoss = field(init=False)
+
+    @classmethod
+    def prepare(cls, model: BagOfWords, objective: Objective, corpus: Corpus, train: Examples) -> BagOfWords:
+        """The model with a weight for every feature that train has often enough."""
+        fit_features(model, corpus, train)
+        return model
 
     def __post_init__(self) -> None:
         order = np.random.default_rng(mixed(self.seed)).permutation(len(self.train.rows))
         self.blocks = self._blocks(self.train, order, self.config.batch_size)
         self.dev_blocks = self._blocks(self.dev, np.arange(len(self.dev.rows)), TEXTS_AT_ONCE)
-        bag, levels, ties = _bag(self.model), self._levels(), None
+        bag, levels, ties = self.model, self._levels(), None
         if levels is not None:
             vectors = self._vectors(levels)
-            ties = BagTies.of(bag, torch.from_numpy(levels), vectors)
+            ties = TiedWeights.of(bag, torch.from_numpy(levels), vectors)
             bag.weight = nn.Parameter(bag.weight.new_zeros(ties.parts, bag.config.classes))
             shared = levels.tobytes() + (b"" if vectors is None else vectors.numpy().tobytes())
             self.settings = hashlib.sha256(self.settings.encode() + shared).hexdigest()
@@ -167,12 +159,13 @@ class LinearTrainer(Trainer):
         """Train to the end; the model has the weights of its features afterwards."""
         log = super().run()
         with torch.no_grad():
-            _bag(self.model).weight = nn.Parameter(self.loss.weight().detach().clone())
+            self.model.weight = nn.Parameter(self.loss.weight().detach().clone())
+        self.model.source = None  # vectors are for training alone
         return log
 
     def _levels(self) -> np.ndarray | None:
-        """The communities whose words are tied, [levels, ids], or None where nothing is replaced or tied."""
-        bag, corpus = _bag(self.model), self.corpus
+        """The clusters whose words are tied, [levels, ids], or None where nothing is replaced or tied."""
+        bag, corpus = self.model, self.corpus
         if corpus.table is None or not self.objective.needs_substitutions:
             return None
         if not bag.config.ties:
@@ -181,7 +174,7 @@ class LinearTrainer(Trainer):
 
     def _vectors(self, levels: np.ndarray) -> Tensor | None:
         """Word vectors averaged over the clusters of the middle level; None where the model does not use vectors."""
-        bag, corpus = _bag(self.model), self.corpus
+        bag, corpus = self.model, self.corpus
         if not bag.config.from_vectors:
             return None
         if bag.source is None:
@@ -198,7 +191,7 @@ class LinearTrainer(Trainer):
         rows = examples.rows
         if index is None:  # a row that only the table knows is then just an unknown word
             rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
-        model = _bag(self.model)
+        model = self.model
         sets = RowSets.of(model.codes, index)
         options, found = None if self._few_options(rows, sets) else options_of(model, rows, sets), []
         for chunk in _chunks(len(order), size):
@@ -208,7 +201,7 @@ class LinearTrainer(Trainer):
         return found
 
     def _few_options(self, rows: RaggedIds, sets: RowSets) -> bool:
-        if not _bag(self.model).config.features:
+        if not self.model.config.features:
             return True
         options = [kinds.options(sets) for kinds in _kinds(rows, sets, TEXTS_AT_ONCE)]
         return sum(options) <= MOST_LISTED and max(options) <= MOST_LISTED_AT_ONCE
@@ -224,7 +217,7 @@ class LinearTrainer(Trainer):
         return replace(super()._step(going, step, epoch, number), accuracy=self.loss.right / len(step.labels))
 
     def _rate(self, done: float) -> float:
-        return float(self.config.learning_rate * (1 - done) ** (self.config.fall or 2.0))
+        return float(self.config.learning_rate * (1 - done) ** (self.config.learning_rate_decay or 2.0))
 
     @torch.no_grad()
     def scores(self) -> dict[str, float]:
@@ -232,26 +225,20 @@ class LinearTrainer(Trainer):
         return dev_scores(self._dev_margins(), certifies=self.objective.certifies)
 
     def _dev_margins(self) -> Iterator[tuple[Margins, Tensor]]:
-        bag, weight = _bag(self.model), self.loss.weight()
+        bag, weight = self.model, self.loss.weight()
         for piece in chain.from_iterable(block.pieces for block in self.dev_blocks):
             found = margins(piece, weight, bag.bias, bag.places, clean=True, worst=self.objective.certifies)
             yield found, torch.full((len(piece.rows),), piece.label)
 
 
-@prepared.register
-def _with_features(model: BagOfWords, objective: Objective, corpus: Corpus, train: Examples) -> BagOfWords:
-    fit_features(model, corpus, train)
-    return model
-
-
 @trainer_of.register
-def _linear_trainer(model: BagOfWords, corpus: Corpus) -> Callable[..., Trainer]:
-    return partial(LinearTrainer, corpus=corpus)
+def _trainer(model: BagOfWords) -> type[Trainer]:
+    return BagOfWordsTrainer
 
 
-def _bag(model: AnyModel) -> BagOfWords:
-    assert isinstance(model, BagOfWords)
-    return model
+@adopt_vocabulary.register
+def _vocabulary(model: BagOfWords, vocabulary: Any, counts: Any, table: Any, config: TrainingConfig) -> Vocabulary:
+    return vocabulary or whole_vocabulary(counts, table, minimum_count=config.minimum_count)
 
 
 def _chunks(texts: int, size: int) -> list[np.ndarray]:

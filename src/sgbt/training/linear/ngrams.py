@@ -9,13 +9,12 @@ training starts again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.data import RaggedIds
@@ -23,14 +22,15 @@ from sgbt.models import BagOfNgrams
 from sgbt.models.bag_of_ngrams.margins import Gathered, LabelGrams, by_label, check_room, frequent_grams, gather
 from sgbt.models.bag_of_words.options import RowSets
 from sgbt.models.worst_case import Margins
-from sgbt.threats import UNKNOWN
-from sgbt.training.dev_scores import dev_scores
-from sgbt.training.ibp import IBP
-from sgbt.training.listener import preparing
-from sgbt.training.log import RunLog
-from sgbt.training.loop import Trainer, prepared, trainer_of
-from sgbt.training.objective import Corpus, Objective
-from sgbt.training.steps import Examples
+from sgbt.threats import UNKNOWN, Vocabulary
+from sgbt.training.beginning import adopt_vocabulary, whole_vocabulary
+from sgbt.training.config import TrainingConfig
+from sgbt.training.loop.dev_scores import dev_scores
+from sgbt.training.loop.listeners import preparing
+from sgbt.training.loop.log import RunLog
+from sgbt.training.loop.steps import Corpus, Examples
+from sgbt.training.loop.trainer import Trainer, trainer_of
+from sgbt.training.objectives.objective import Objective, Parts, mixed_cross_entropy
 
 TEMPERATURE = 0.1
 """How much the greatest option of a cell is smoothed, in units of margin: L-BFGS wants a smooth loss."""
@@ -39,25 +39,37 @@ STEPS = 5
 
 
 @dataclass
-class GramTrainer(Trainer):
+class BagOfNgramsTrainer(Trainer):
     """One run of L-BFGS; after every few steps dev is scored, and the best weights are kept."""
 
-    kappa: float = field(init=False)
+    linear: ClassVar[bool] = True
+
+    model: BagOfNgrams
+
+    @classmethod
+    def prepare(cls, model: BagOfNgrams, objective: Objective, corpus: Corpus, train: Examples) -> BagOfNgrams:
+        """The model with its maps from words to clusters; `run` finds the n-grams."""
+        maps = [torch.from_numpy(corpus.clusters(resolution)) for resolution in model.config.resolutions]
+        model.adopt(codes=torch.stack(maps) if len(maps) > 1 else maps[0], keys=model.keys)
+        return model
+
+    @property
+    def kappa(self) -> float:
+        """The share of the loss that is on the worst case."""
+        return self.objective.worst_case_share
 
     def run(self) -> RunLog:
         """Train to the end; the model has its features and the best weights afterwards."""
         model = self.model
-        assert isinstance(model, BagOfNgrams)
-        self.kappa = self.objective.kappa if isinstance(self.objective, IBP) else 0.0
         for part in (self.train, self.dev):
             rows, maps = self._read(part)
             check_room(rows, maps, longest=model.config.longest, ending=model.config.ending)
-        found = self._gathered(self.train, "runs of train")
+        found = self._gathered(self.train, "n-grams of train")
         keys = frequent_grams(found, minimum_count=model.config.minimum_count)
         model.adopt(codes=model.codes, keys=keys)
         train, dev = (
             by_label(parts, part.labels, keys) if len(part) else []
-            for parts, part in ((found, self.train), (self._gathered(self.dev, "runs of dev"), self.dev))
+            for parts, part in ((found, self.train), (self._gathered(self.dev, "n-grams of dev"), self.dev))
         )
         del found
         log = RunLog.resume(self.folder, epoch=0, step=0)
@@ -66,14 +78,12 @@ class GramTrainer(Trainer):
         return log
 
     def _gathered(self, examples: Examples, title: str) -> list[Gathered]:
-        assert isinstance(self.model, BagOfNgrams)
         rows, maps = self._read(examples)
         progress = partial(preparing, self.listener, title)
         return gather(rows, maps, longest=self.model.config.longest, ending=self.model.config.ending, progress=progress)
 
     def _read(self, examples: Examples) -> tuple[RaggedIds, list[RowSets]]:
         """The words of texts as rows, and the codes that every row can have by each map."""
-        assert isinstance(self.model, BagOfNgrams)
         rows, index = examples.rows, examples.substitutions if self.kappa else None
         if index is None:  # a row that only the table knows is then just an unknown word
             rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
@@ -117,27 +127,21 @@ class GramTrainer(Trainer):
             if waited >= self.config.patience:
                 break
 
-    def _losses(self, margins: list[Margins], texts: list[LabelGrams]) -> dict[str, Tensor]:
+    def _losses(self, margins: list[Margins], texts: list[LabelGrams]) -> Parts:
         """Cross-entropy on the texts and on the worst case, in the shares of the objective."""
         labels = torch.cat([torch.full((part.texts,), part.label) for part in texts])
-        kinds = {"cross_entropy": (1 - self.kappa, "clean"), "worst_case": (self.kappa, "worst")}
-        return {
-            name: share * F.cross_entropy(torch.cat([getattr(part, which) for part in margins]), labels)
-            for name, (share, which) in kinds.items()
-            if share
-        }
-
-
-@prepared.register
-def _with_codes(model: BagOfNgrams, objective: Objective, corpus: Corpus, train: Examples) -> BagOfNgrams:
-    maps = [torch.from_numpy(corpus.clusters(resolution)) for resolution in model.config.resolutions]
-    model.adopt(codes=torch.stack(maps) if len(maps) > 1 else maps[0], keys=model.keys)
-    return model
+        clean, worst = (torch.cat([getattr(part, which) for part in margins]) for which in ("clean", "worst"))
+        return mixed_cross_entropy(clean, worst, labels, share=self.kappa)
 
 
 @trainer_of.register
-def _gram_trainer(model: BagOfNgrams, corpus: Corpus) -> Callable[..., Trainer]:
-    return GramTrainer
+def _trainer(model: BagOfNgrams) -> type[Trainer]:
+    return BagOfNgramsTrainer
+
+
+@adopt_vocabulary.register
+def _vocabulary(model: BagOfNgrams, vocabulary: Any, counts: Any, table: Any, config: TrainingConfig) -> Vocabulary:
+    return vocabulary or whole_vocabulary(counts, table, minimum_count=config.minimum_count)
 
 
 def log_count_ratios(texts: list[LabelGrams], features: int, classes: int, prior: float) -> Tensor:

@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.models import Network
-from sgbt.training.mixtures import mixed_logits, word_vectors
-from sgbt.training.objective import Objective, Parts, Reference, Step, check_range
+from sgbt.training.loop.steps import Step
+from sgbt.training.objectives.objective import Objective, Parts, Reference, check_range
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class ASCC(Objective):
     def parts(self, model: Network, step: Step, reference: Reference) -> Parts:
         """Cross-entropy, and the divergence at the adversary's mixture."""
         clean = model(step.ids, step.mask)
-        vectors = word_vectors(model, step)
+        vectors = step.vectors(model)
         mixture = self.adversary(model, step, vectors, clean)
-        moved = mixed_logits(model, step, vectors, mixture)
+        moved = _mixed_logits(model, step, vectors, mixture)
         return {
             "cross_entropy": F.cross_entropy(clean, step.labels),
             "divergence": self.divergence * _divergence(clean, moved),
@@ -63,7 +63,7 @@ class ASCC(Objective):
         for _ in range(self.inner_steps):
             mixture = _mixture(free, allowed)
             entropy = -(mixture * mixture.clamp(min=1e-12).log()).sum(dim=-1)[step.mask].sum() / words
-            goal = _divergence(target, mixed_logits(model, step, fixed, mixture)) - self.sparsity * entropy
+            goal = _divergence(target, _mixed_logits(model, step, fixed, mixture)) - self.sparsity * entropy
             (free.grad,) = torch.autograd.grad(goal, [free])
             ascent.step()
         return _mixture(free.detach(), allowed)
@@ -76,3 +76,8 @@ def _mixture(free: Tensor, allowed: Tensor) -> Tensor:
 def _divergence(clean: Tensor, moved: Tensor) -> Tensor:
     """KL(clean || moved), the mean over texts."""
     return F.kl_div(moved.log_softmax(dim=1), clean.log_softmax(dim=1), reduction="batchmean", log_target=True)
+
+
+def _mixed_logits(model: Network, step: Step, vectors: Tensor, mixture: Tensor) -> Tensor:
+    """Logits when every word is the mixture of its choices with weights [texts, words, choices]."""
+    return model.from_vectors(torch.einsum("twc,twcd->twd", mixture, vectors), step.mask)

@@ -1,19 +1,75 @@
-"""From labelled texts to the batches of one epoch, whole or one process's share of each."""
+"""What training reads: the words (`Corpus`), labelled texts in ids (`Examples`), the batches of an epoch (`Step`)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from sgbt.data import RaggedIds, batches
+from sgbt.models import Network
 from sgbt.models.worst_case import Margins
-from sgbt.threats import UNKNOWN, SubstitutionIndex
-from sgbt.training.objective import Step
+from sgbt.threats import UNKNOWN, SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
+from sgbt.threats.codes import community_codes
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One batch and where training stands: `epoch` counts finished epochs, with the fraction of the running one.
+
+    `weight` is not one only where several processes share a batch unevenly (`steps_of`). `offset` are the margins of a
+    fitted model whose logits are added to those of the model in training (`sgbt.training.recipes`).
+    """
+
+    ids: Tensor
+    mask: Tensor
+    labels: Tensor
+    substitutions: Substitutions | None
+    epoch: float
+    weight: float = 1.0
+    offset: Margins | None = None
+
+    def joined(self, logits: Tensor, *, epsilon: float = 0.0) -> Tensor:
+        """The model's logits, or its worst case at `epsilon`, with the offset added."""
+        return logits if self.offset is None else logits + self.offset.at(epsilon)
+
+    def joined_margins(self, own: Margins) -> Margins:
+        """The model's logits and worst case, each with the offset added."""
+        return own if self.offset is None else Margins(self.joined(own.clean), self.joined(own.worst, epsilon=1.0))
+
+    def vectors(self, model: Network) -> Tensor:
+        """The vectors of all choices, [texts, words, choices, width]."""
+        found: Tensor = model.embedding(model.embedding.encode(self.choices.ids))
+        return found
+
+    @property
+    def choices(self) -> Substitutions:
+        """The words allowed at every position, for objectives that need them."""
+        assert self.substitutions is not None, "an objective that needs substitutions got none"
+        return self.substitutions
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What is known of the words before training, from train and the substitution table alone."""
+
+    vocabulary: Vocabulary
+    counts: Mapping[str, int]
+    table: SubstitutionTable | None
+    _clusters: dict[float, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def clusters(self, resolution: float) -> np.ndarray:
+        """The synonym cluster of every id (`community_codes`), found once; without a table every id is its own."""
+        if self.table is None:
+            return np.arange(len(self.vocabulary))
+        if resolution not in self._clusters:
+            found = community_codes(self.vocabulary, self.table, self.counts, resolution=resolution)
+            self._clusters[resolution] = found
+        return self._clusters[resolution]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.models import Network
-from sgbt.training.mixtures import word_vectors
-from sgbt.training.objective import Objective, Parts, Reference, Step, check_range
+from sgbt.training.loop.steps import Step
+from sgbt.training.objectives.objective import Objective, Parts, Reference, check_range
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ATFL(Objective):
         A word that was replaced may be replaced again. The attack looks for texts, so nothing it computes is trained:
         vectors are detached.
         """
-        choices, fixed = step.choices, word_vectors(model, step).detach()
+        choices, fixed = step.choices, step.vectors(model).detach()
         chosen = torch.zeros_like(step.ids)  # slot 0 is the word itself
         budget = (step.mask.sum(dim=1) * self.replaced).ceil()
         for number in range(1, self.rounds + 1):

@@ -1,4 +1,4 @@
-"""The weight of a network beside a channel that it was trained apart from."""
+"""Late fusion: the ensemble weight of the network, chosen on dev."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from tests import small
 from torch import Tensor
 
 from sgbt.certify import certify
-from sgbt.core.errors import TrainingError
 from sgbt.evaluate.gather import curve_of
 from sgbt.models import Sum, TextCNN
 from sgbt.models.folder import training_note
-from sgbt.training import Certified, Run, train
+from sgbt.training import Certified, LateFusion, Run, ScaledClusterMeans, TiedWords, train
 from sgbt.training.recipes import LARGEST_WEIGHT, best_weight
 
 
@@ -57,47 +56,45 @@ def test_texts_without_a_finite_bound_are_left_out() -> None:
     assert best_weight(own[:0], beside[:0], labels[:0]) == 1.0
 
 
-def asked(folder: Path, **options: object) -> Run:
+def asked(folder: Path, *, choose_weight: bool = False) -> Run:
     return train(
         TextCNN(small.vectors(), trainable_embedding=True),
         small.dataset(),
-        objective=Certified(ramp_epochs=0.0, ties=(1.0,), bag_channel=True, apart=True, **options),
+        objective=Certified(ramp_epochs=0.0),
+        initialiser=ScaledClusterMeans(),
+        sharing=TiedWords((1.0,)),
+        recipe=LateFusion("linear", {"features": (), "places": True}, choose_weight=choose_weight),
         substitutions=small.TABLE,
         config=replace(small.QUICK, epochs=1),
         out=folder,
     )
 
 
-def test_the_head_is_scaled_and_dev_is_told_of_the_weighed_sum(tmp_path: Path) -> None:
-    plain, weighed = asked(tmp_path / "plain"), asked(tmp_path / "weighed", weighed=True)
-    weight = weighed.about["ensemble_weight"]
+def test_the_head_is_scaled_and_dev_scores_the_weighted_sum(tmp_path: Path) -> None:
+    plain, weighted = asked(tmp_path / "plain"), asked(tmp_path / "weighted", choose_weight=True)
+    weight = weighted.about["ensemble_weight"]
     assert weight != 1.0
-    one, other = plain.model.model, weighed.model.model
+    one, other = plain.model.model, weighted.model.model
     assert isinstance(one, Sum)
     assert isinstance(other, Sum)
     for name, value in one.parts[0].named_parameters():
         scale = weight if name.startswith("head.") else 1.0
         assert torch.allclose(scale * value, other.parts[0].get_parameter(name))
-    proofs = list(certify(weighed.model, small.dataset().dev, tiers=["ibp"]))
+    proofs = list(certify(weighted.model, small.dataset().dev, tiers=["ibp"]))
     share = sum(proof.stays for proof in proofs) / len(proofs)
-    assert weighed.dev["certified"] == pytest.approx(share)
+    assert weighted.dev["certified"] == pytest.approx(share)
 
 
-def test_a_run_that_is_asked_for_again_is_weighed_once(tmp_path: Path) -> None:
-    first, again = asked(tmp_path, weighed=True), asked(tmp_path, weighed=True)
+def test_a_run_that_is_asked_for_again_is_weighted_once(tmp_path: Path) -> None:
+    first, again = asked(tmp_path, choose_weight=True), asked(tmp_path, choose_weight=True)
     assert first.log.rows == again.log.rows
     ids = torch.tensor([[2, 5, 9, 3]])
     assert torch.equal(first.model.model(ids), again.model.model(ids))
 
 
-def test_what_learns_beside_its_channel_is_not_weighed() -> None:
-    with pytest.raises(TrainingError, match="expected apart with weighed"):
-        Certified(bag_channel=True, weighed=True)
-
-
 def test_the_weight_is_in_the_note_and_adds_no_epoch_to_the_log(tmp_path: Path) -> None:
-    plain, weighed = asked(tmp_path / "plain"), asked(tmp_path / "weighed", weighed=True)
-    assert training_note(tmp_path / "weighed")["ensemble_weight"] == weighed.about["ensemble_weight"]
-    assert training_note(tmp_path / "weighed")["dev"] == weighed.dev
-    assert curve_of(weighed.log.rows) == curve_of(plain.log.rows)
-    assert [each["epoch"] for each in curve_of(weighed.log.rows)] == [1]
+    plain, weighted = asked(tmp_path / "plain"), asked(tmp_path / "weighted", choose_weight=True)
+    assert training_note(tmp_path / "weighted")["ensemble_weight"] == weighted.about["ensemble_weight"]
+    assert training_note(tmp_path / "weighted")["dev"] == weighted.dev
+    assert curve_of(weighted.log.rows) == curve_of(plain.log.rows)
+    assert [each["epoch"] for each in curve_of(weighted.log.rows)] == [1]

@@ -1,8 +1,11 @@
-"""The growth-bound penalties of a whole model: L_GBM and L_SGBT of the paper, summed over its layers.
+"""gbm and sgbt: cross-entropy plus the growth-bound penalties L_GBM and L_SGBT of the paper (eq. 4).
 
-For a BiLSTM the bounds are those of one cell in each direction (the parameters are shared by all steps); for a TextCNN
-those of every convolution. Both totals are closed forms of the weights, with gradients, so they cost about one
-matrix-vector product.
+The totals are sums over a model's layers: for a BiLSTM of the bounds of one cell in each direction (all steps share the
+parameters), for a TextCNN of those of every convolution. They are closed forms of the weights, with gradients, so they
+cost about one matrix-vector product.
+
+Departures from the paper: the penalties are normalised (`Normaliser`), because raw sums drown the cross-entropy; bounds
+hold over a proven domain by default; and, unlike the predecessor's public code, the penalties have gradients.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +25,8 @@ from sgbt.bounds.cnn import Pooling
 from sgbt.core.errors import SgbtWarning, TrainingError
 from sgbt.models import BiLSTM, Network, TextCNN
 from sgbt.models.bilstm import reversed_within
-from sgbt.training.objective import Reference, Step
+from sgbt.training.loop.steps import Step
+from sgbt.training.objectives.objective import Objective, Parts, Reference, check_range
 
 NORMALISATIONS = ("initial", "entries", "raw")
 DOMAINS = ("proven", "observed")
@@ -188,3 +192,57 @@ def _observed_states(lstm: nn.LSTM, vectors: Tensor, lengths: Tensor) -> tuple[O
         before.append((hidden[real], cell[real]))
         hidden, cell = torch.lstm_cell(vectors[:, place], (hidden, cell), *weights)
     return ObservedRange.of(torch.cat([h for h, _ in before])), ObservedRange.of(torch.cat([c for _, c in before]))
+
+
+@dataclass(frozen=True)
+class GBM(Objective):
+    """Bouri et al. 2025: + beta L_GBM, the sum of first-order growth bounds."""
+
+    name: ClassVar[str] = "gbm"
+    of_weights_alone: ClassVar[frozenset[str]] = PENALTIES
+
+    beta: float = 0.1
+    normalisation: str = "initial"
+    domain: str = "proven"
+    detached: bool = False
+    """Penalties without a gradient, as the predecessor's public code has them: they are logged and train nothing."""
+
+    def __post_init__(self) -> None:
+        self.normaliser  # noqa: B018 - building it checks the options
+        for option, weight in self.weights.items():
+            check_range(option, weight, 0.0)
+
+    @property
+    def normaliser(self) -> Normaliser:
+        """How the totals are scaled, and where they hold."""
+        return Normaliser(self.normalisation, self.domain)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The factors of both penalties."""
+        return {"beta": self.beta, "gamma": 0.0}
+
+    def start(self, model: Network, step: Step | None = None) -> dict[str, float]:
+        """The totals at initialisation, or what else they are divided by."""
+        return self.normaliser.start(model, step, curved=bool(self.weights["gamma"]))
+
+    def parts(self, model: Network, step: Step, reference: Reference) -> Parts:
+        """Cross-entropy and the penalties."""
+        penalties = self.normaliser.parts(model, step, reference, **self.weights)
+        if self.detached:  # to compare with what that code trains: the model of cross-entropy alone
+            penalties = {name: part.detach() for name, part in penalties.items()}
+        return super().parts(model, step, reference) | penalties
+
+
+@dataclass(frozen=True)
+class SGBT(GBM):
+    """The paper: + beta L_GBM + gamma L_SGBT, first- and second-order bounds together."""
+
+    name: ClassVar[str] = "sgbt"
+
+    gamma: float = 0.3
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The factors of both penalties."""
+        return {"beta": self.beta, "gamma": self.gamma}

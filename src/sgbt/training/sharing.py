@@ -1,4 +1,4 @@
-"""Parameter sharing: words that can replace each other share a part of what is learned of them.
+"""Parameter sharing, tied words: words that can replace each other share a part of what is learned of them.
 
 Training on the worst case wants substitutes to be alike. With parameters of its own for every word, each step moves
 only the worst word of each set, and a word that is rare in train hardly moves. So the parameters of a word are a sum:
@@ -7,13 +7,14 @@ graph at several resolutions (levels). Every value can still be reached, but equ
 under an l2 penalty: that penalty is the prior that all values have variance 1, and two of them a covariance of the
 number of levels that put their words together, over 1 + levels.
 
-`tied` shares the vectors of a network: value = start + shared parts, so weight decay draws a word towards its start and
-its substitutes. `BagTies` shares the weights of a BagOfWords. Trained models have plain parameters.
+`TiedWords` ties the vectors of a network: value = start + shared parts, so weight decay moves a word towards its start
+and its substitutes. `TiedWeights` ties the weights of a BagOfWords. Trained models have plain parameters.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from sgbt.core.errors import TrainingError
 from sgbt.models import BagOfWords, Network
 from sgbt.models.bag_of_words.features import with_word, word_of
 from sgbt.threats.codes import community_levels
-from sgbt.training.objective import Corpus
+from sgbt.training.loop.steps import Corpus
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,8 +86,8 @@ class Ties:
 
 
 def tied_levels(corpus: Corpus, resolutions: Sequence[float]) -> np.ndarray:
-    """The communities whose words are tied, [levels, ids]; of a table so small that these leave every word alone, those
-    of one coarse level."""
+    """The clusters whose words are tied, [levels, ids]; of a table so small that these leave every word by itself,
+    those of one coarse level."""
     assert corpus.table is not None, "without substitutes there is nothing to tie"
     words = (corpus.vocabulary, corpus.table, corpus.counts)
     levels = community_levels(*words, resolutions=resolutions)
@@ -138,13 +139,44 @@ class TiedVectors(nn.Module):
         return vectors.new_zeros(self.matrix.shape[1], vectors.shape[1])
 
 
+@dataclass(frozen=True)
+class TiedWords:
+    """Words whose vectors are tied while a network trains, over clusters at these resolutions; none: no sharing."""
+
+    resolutions: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        given: Any = self.resolutions
+        listed = tuple(given) if isinstance(given, list | tuple) else (None,)  # JSON and TOML have lists
+        object.__setattr__(self, "resolutions", listed)
+        if not all(type(each) in (int, float) and 0 < each < math.inf for each in listed):
+            raise TrainingError(expected="a list of numbers above 0, all finite", got=repr(given), where="tied_words")
+
+    def __bool__(self) -> bool:
+        return bool(self.resolutions)
+
+    def check(self, model: Network) -> None:
+        """Refuse a network whose vectors do not move."""
+        if self and not model.embedding.weight.requires_grad:
+            raise TrainingError(
+                expected="an embedding that is trained, for vectors that are tied",
+                got="a frozen one",
+                where="tied_words",
+                remedy="set trainable_embedding, or leave tied_words out",
+            )
+
+    def clusters(self, corpus: Corpus) -> np.ndarray | None:
+        """The clusters whose words are tied, [levels, ids]; None where there is no sharing."""
+        return tied_levels(corpus, self.resolutions) if self else None
+
+
 @contextlib.contextmanager
-def tied(model: Network, communities: np.ndarray | None) -> Iterator[None]:
-    """The model's vectors are tied over communities [levels, words], and plain again afterwards; None: not tied."""
-    if communities is None:
+def tied(model: Network, clusters: np.ndarray | None) -> Iterator[None]:
+    """The model's vectors are tied over clusters [levels, words], and plain again afterwards; None: not tied."""
+    if clusters is None:
         yield
         return
-    embedding, levels = model.embedding, torch.from_numpy(communities)
+    embedding, levels = model.embedding, torch.from_numpy(clusters)
     words = torch.arange(levels.shape[1])
     ties = Ties.of(len(words), [Members(words, level) for level in levels], embedding.weight.dtype)
     start = embedding.weight.detach().clone()
@@ -157,28 +189,11 @@ def tied(model: Network, communities: np.ndarray | None) -> Iterator[None]:
         embedding.weight.grad = None  # it was that of the parts
 
 
-def check_ties(model: Network) -> None:
-    """Refuse a network whose vectors do not move."""
-    if not model.embedding.weight.requires_grad:
-        raise TrainingError(
-            expected="an embedding that is trained, for vectors that are tied",
-            got="a frozen one",
-            where="ties",
-            remedy="set trainable_embedding, or leave ties out",
-        )
-    if model.embedding.source is None:
-        raise TrainingError(
-            expected="an embedding made of a table of vectors, for vectors that are tied",
-            got="one made of a matrix",
-            where="ties",
-        )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class BagTies:
+class TiedWeights:
     """The weights of all features from the parts that the optimiser moves.
 
-    `vectors` [words, width] are further columns, of words alone, which come first among the features.
+    `vectors` [words, width] are further columns, of single words, which come first among the features.
     """
 
     ties: Ties
@@ -190,7 +205,7 @@ class BagTies:
         return self.ties.parts + (0 if self.vectors is None else self.vectors.shape[1])
 
     @staticmethod
-    def of(model: BagOfWords, communities: Tensor, vectors: Tensor | None = None) -> BagTies:
+    def of(model: BagOfWords, communities: Tensor, vectors: Tensor | None = None) -> TiedWeights:
         """From the community of every word at each level, [levels, words], and what vectors say of words.
 
         Two features share a part when their words share a community and all else is equal. Features of codes alone
@@ -204,7 +219,7 @@ class BagTies:
             Members(reads, torch.cat([community, with_word(model.keys[keyed - size], community[word[keyed]])]))
             for community in communities
         ]
-        return BagTies(Ties.of(len(model.weight), levels, model.weight.dtype), vectors)
+        return TiedWeights(Ties.of(len(model.weight), levels, model.weight.dtype), vectors)
 
     def weights(self, parts: Tensor) -> Tensor:
         """The weights of all features, [features, classes]."""
@@ -212,5 +227,5 @@ class BagTies:
         result = self.ties.values(parts[:own])
         if self.vectors is None:
             return result
-        told = self.vectors @ parts[own:]
-        return result + F.pad(told, (0, 0, 0, len(result) - len(told)))
+        of_vectors = self.vectors @ parts[own:]
+        return result + F.pad(of_vectors, (0, 0, 0, len(result) - len(of_vectors)))

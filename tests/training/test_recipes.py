@@ -1,4 +1,4 @@
-"""A network beside a linear model: what is trained, what it reads, and what a killed run keeps."""
+"""Recipes, a network and a linear model added: what is trained, what it reads, and what a killed run keeps."""
 
 from __future__ import annotations
 
@@ -15,35 +15,45 @@ from sgbt.core.errors import ModelError, TrainingError
 from sgbt.data import RaggedIds
 from sgbt.models import Bag, BiLSTM, Sum, TextCNN, load_classifier, weights_hash
 from sgbt.models.worst_case import Margins
-from sgbt.training import Certified, Run, train
+from sgbt.training import (
+    Certified,
+    ClusterMeans,
+    LateFusion,
+    Recipe,
+    Residual,
+    Run,
+    ScaledClusterMeans,
+    TiedWords,
+    WarmStart,
+    train,
+)
 from sgbt.training import fitted_parts as module
 from sgbt.training.config import PRESETS
 from sgbt.training.fitted_parts import FittedPart, margins_of, part_of
-from sgbt.training.listener import Listeners
-from sgbt.training.objective import Corpus
-from sgbt.training.steps import Examples, steps_of
+from sgbt.training.loop.listeners import Listeners
+from sgbt.training.loop.steps import Corpus, Examples, steps_of
 
 CLASSES = 2
 
 
-CHANNELS = {
-    "grams": {"code_channel": True},
-    "maps": {"code_channel": True, "channel_ending": 2, "channel_resolutions": [0.5]},
-    "words": {"bag_channel": True},
+CHANNELS: dict[str, tuple[str, dict[str, object]]] = {
+    "grams": ("grams", {}),
+    "maps": ("grams", {"ending": 2, "more_resolutions": [0.5]}),
+    "words": ("linear", {"features": [], "places": True}),
 }
 
 
 def empty(channel: str, seed: int = 0) -> Bag:
-    found = Certified(**CHANNELS[channel]).recipe.empty(CLASSES, small.vectors(seed=seed))
-    assert found is not None
-    return found
+    return Residual(*CHANNELS[channel]).empty(CLASSES, small.vectors(seed=seed))
 
 
 def trained(kind: type, channel: str, folder: Path | None = None) -> Run:
     return train(
         kind(small.vectors(), dropout=0.0, trainable_embedding=True),
         small.dataset(),
-        objective=Certified(ramp_epochs=0.0, **CHANNELS[channel]),
+        objective=Certified(ramp_epochs=0.0),
+        initialiser=None if channel == "words" else ClusterMeans(),
+        recipe=Residual(*CHANNELS[channel]),
         substitutions=small.TABLE,
         config=small.QUICK,
         out=folder,
@@ -82,52 +92,54 @@ def test_the_run_has_both_channels_and_is_certified_as_their_sum(kind: type, cha
     assert run.dev["certified"] == run.dev["score"]
 
 
-@pytest.mark.parametrize("option", ["code_channel", "from_communities"])
-def test_words_start_as_the_means_of_their_communities(option: str) -> None:
+def test_words_start_as_the_means_of_their_clusters() -> None:
     model = small.model_of("cnn", trainable_embedding=True)
-    prepared = Certified(**{option: True}).prepare(model, corpus())
-    vectors = prepared.embedding.weight
+    ClusterMeans().apply(model, corpus())
+    vectors = model.embedding.weight
     good, great = (small.VOCABULARY.id_of(word) for word in ("good", "great"))
     assert torch.equal(vectors[good], vectors[great])
     assert not torch.equal(vectors[good], vectors[small.VOCABULARY.id_of("bad")])
     assert bool((vectors[0] == 0).all())
 
 
-def test_what_stands_beside_reaches_the_loss_and_the_scores() -> None:
+def test_the_offset_reaches_the_loss() -> None:
     """A channel that knows every label leaves nothing to lose; one that is wrong costs what it says."""
     texts, model = examples(), small.model_of("cnn", trainable_embedding=True)
     other = torch.ones(len(texts), CLASSES).scatter(1, torch.from_numpy(texts.labels).unsqueeze(1), 0.0)
     losses = {}
     for lead in (-30.0, 0.0, 30.0):
-        told = replace(texts, offset=Margins(lead * other, lead * other))
-        step = next(steps_of(told, size=24, device=torch.device("cpu"), substitutes=True, epoch=5))
-        parts = Certified(code_channel=True, beta=0.0, gamma=0.0, drawn_together=0.0).parts(model, step, {})
+        offset = replace(texts, offset=Margins(lead * other, lead * other))
+        step = next(steps_of(offset, size=24, device=torch.device("cpu"), substitutes=True, epoch=5))
+        parts = Certified(beta=0.0, gamma=0.0, compactness=0.0).parts(model, step, {})
         losses[lead] = float(sum(parts.values()).detach())
     assert losses[-30.0] < 1e-6 < losses[0.0]
     assert losses[30.0] == pytest.approx(30.0, abs=3.0)
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
-def test_apart_the_network_learns_as_by_itself_and_dev_sees_the_sum(channel: str, tmp_path: Path) -> None:
-    def asked(folder: str, **options: object) -> Run:
+def test_late_fusion_trains_the_network_as_by_itself_and_dev_sees_the_sum(channel: str, tmp_path: Path) -> None:
+    def asked(folder: str, recipe: Recipe | None = None) -> Run:
         return train(
             TextCNN(small.vectors(), trainable_embedding=True),
             small.dataset(),
-            objective=Certified(ramp_epochs=0.0, ties=(1.0,), **options),
+            objective=Certified(ramp_epochs=0.0),
+            initialiser=ScaledClusterMeans(),
+            sharing=TiedWords((1.0,)),
+            recipe=recipe,
             substitutions=small.TABLE,
             config=replace(small.QUICK, epochs=1),
             out=tmp_path / folder,
         )
 
-    alone, apart = asked("alone"), asked("apart", apart=True, **CHANNELS[channel])
-    told = asked("told", **CHANNELS[channel])
-    assert isinstance(apart.model.model, Sum)
-    assert isinstance(told.model.model, Sum)
-    assert weights_hash(apart.model.model.parts[0]) == weights_hash(alone.model.model)
-    assert weights_hash(apart.model.model.parts[0]) != weights_hash(told.model.model.parts[0])
-    assert weights_hash(apart.model.model.parts[1]) == weights_hash(told.model.model.parts[1])
-    proofs = list(certify(apart.model, small.dataset().dev, tiers=["ibp"]))
-    assert apart.dev["certified"] == pytest.approx(sum(proof.stays for proof in proofs) / len(proofs))
+    part = CHANNELS[channel]
+    alone, fused, residual = asked("alone"), asked("fused", LateFusion(*part)), asked("residual", Residual(*part))
+    assert isinstance(fused.model.model, Sum)
+    assert isinstance(residual.model.model, Sum)
+    assert weights_hash(fused.model.model.parts[0]) == weights_hash(alone.model.model)
+    assert weights_hash(fused.model.model.parts[0]) != weights_hash(residual.model.model.parts[0])
+    assert weights_hash(fused.model.model.parts[1]) == weights_hash(residual.model.model.parts[1])
+    proofs = list(certify(fused.model, small.dataset().dev, tiers=["ibp"]))
+    assert fused.dev["certified"] == pytest.approx(sum(proof.stays for proof in proofs) / len(proofs))
 
 
 def test_leads_go_from_the_text_itself_to_its_worst_case() -> None:
@@ -138,8 +150,8 @@ def test_leads_go_from_the_text_itself_to_its_worst_case() -> None:
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
-def test_a_train_text_is_told_by_a_channel_that_has_not_seen_it(channel: str) -> None:
-    """Labels drawn at random cannot be told beforehand, though a channel that saw them would tell most."""
+def test_the_margins_of_a_train_text_are_of_a_model_that_has_not_seen_it(channel: str) -> None:
+    """Labels drawn at random cannot be predicted, though a model that was fitted to them predicts most."""
     texts = examples(200)
     asked = {"kappa": 1.0, "listener": Listeners()}
     found = FittedPart.cross_fitted(empty(channel), [texts, examples(10)], corpus(), **asked)
@@ -154,7 +166,7 @@ def test_a_train_text_is_told_by_a_channel_that_has_not_seen_it(channel: str) ->
 
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("channel", ["grams", "words"])
-def test_the_fits_are_heard_as_one_run(channel: str, apart: bool) -> None:
+def test_the_fits_are_reported_as_one_run(channel: str, apart: bool) -> None:
     begun: list[tuple[int, int]] = []
 
     class Heard(Listeners):
@@ -169,8 +181,10 @@ def test_the_fits_are_heard_as_one_run(channel: str, apart: bool) -> None:
     assert set(limits) == {(1 if apart else module.FOLDS + 1) * PRESETS[model.kind].epochs}
 
 
-@pytest.mark.parametrize("options", [CHANNELS["grams"], CHANNELS["words"], {"from_bag": True}], ids=str)
-def test_who_counts_epochs_hears_of_the_network_alone(options: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "recipe", [Residual(*CHANNELS["grams"]), LateFusion(*CHANNELS["words"]), WarmStart()], ids=lambda each: each.name
+)
+def test_a_listener_that_counts_epochs_is_called_for_the_network_alone(recipe: Recipe) -> None:
     heard: dict[str, list[int]] = {"own": [], "before": []}
 
     class Counts(Listeners):
@@ -185,14 +199,15 @@ def test_who_counts_epochs_hears_of_the_network_alone(options: dict[str, object]
             assert number == heard[self.name][-1]
 
     class Both(Counts):
-        def beforehand(self) -> Counts:
+        def for_parts(self) -> Counts:
             return Counts("before")
 
     def asked(listener: Listeners) -> None:
         train(
             TextCNN(small.vectors(), pooling="mean", dropout=0.0),
             small.dataset(),
-            objective=Certified(ramp_epochs=0.0, **options),
+            objective=Certified(ramp_epochs=0.0),
+            recipe=recipe,
             substitutions=small.TABLE,
             config=small.QUICK,
             listener=listener,
@@ -215,8 +230,8 @@ def test_what_was_fitted_is_kept_for_the_same_run_only(
     texts, dev = examples(), examples(9)
 
     def asked(kappa: float = 1.0, channel: str = channel, seed: int = 0, apart: bool = apart) -> FittedPart:
-        told = {"kappa": kappa, "independent": apart, "folder": tmp_path, "listener": Listeners()}
-        return part_of(empty(channel, seed), [texts, dev], corpus(), **told)
+        given = {"kappa": kappa, "independent": apart, "folder": tmp_path, "listener": Listeners()}
+        return part_of(empty(channel, seed), [texts, dev], corpus(), **given)
 
     first = asked()
     with monkeypatch.context() as patched:
@@ -241,22 +256,19 @@ def test_what_was_fitted_is_kept_for_the_same_run_only(
     assert weights_hash(asked().model) == weights_hash(first.model)
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"from_bag": True, "code_channel": True}, "got from_bag and code_channel"),
-        ({"bag_channel": True, "code_channel": True}, "got code_channel and bag_channel"),
-        ({"bag_channel": True, "channel_ending": 5}, "expected code_channel with"),
-        ({"channel_resolutions": (0.3,)}, "expected code_channel with"),
-        ({"apart": True}, "expected code_channel or bag_channel with apart"),
-        ({"apart": True, "from_bag": True}, "expected code_channel or bag_channel with apart"),
-    ],
-)
-def test_options_that_contradict_each_other_are_refused(options: dict[str, object], told: str) -> None:
-    with pytest.raises(TrainingError, match=told):
-        Certified(**options)
-
-
-def test_options_of_the_channel_are_checked_before_anything_is_trained() -> None:
+def test_parts_that_there_are_not_are_refused() -> None:
     with pytest.raises(ModelError, match="ending a whole number"):
-        Certified(code_channel=True, channel_ending=-1)
+        Residual("grams", {"ending": -1})
+    with pytest.raises(TrainingError, match="in part_options"):
+        LateFusion("linear", {"place": True})
+    with pytest.raises(TrainingError, match="one of linear, grams"):
+        LateFusion("cnn")
+
+
+@pytest.mark.parametrize("recipe", [Residual(), LateFusion(), WarmStart()], ids=lambda each: each.name)
+def test_a_recipe_wants_an_objective_that_certifies_and_a_table(recipe: Recipe) -> None:
+    network = TextCNN(small.vectors(), pooling="mean")
+    with pytest.raises(TrainingError, match="ibp or certified"):
+        train(network, small.dataset(), recipe=recipe, substitutions=small.TABLE)
+    with pytest.raises(TrainingError, match="a substitution table"):
+        train(network, small.dataset(), recipe=recipe)

@@ -10,27 +10,25 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import singledispatch
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from sgbt.core.errors import TrainingError
-from sgbt.models import Bag, Network
-from sgbt.training.checkpoint import Progress, load_checkpoint, save_checkpoint, trained_tensors
 from sgbt.training.config import TrainingConfig
-from sgbt.training.dev_scores import dev_scores, network_margins
-from sgbt.training.listener import Listener, Listeners
-from sgbt.training.log import RunLog
-from sgbt.training.loss import Loss
-from sgbt.training.objective import Corpus, Objective, Parts, Step
-from sgbt.training.parallel import Processes
-from sgbt.training.steps import Examples, Share, mixed, steps_of
+from sgbt.training.loop.checkpoint import Progress, load_checkpoint, save_checkpoint, trained_tensors
+from sgbt.training.loop.dev_scores import dev_margins, dev_scores
+from sgbt.training.loop.listeners import Listener, Listeners
+from sgbt.training.loop.log import RunLog
+from sgbt.training.loop.parallel import Processes
+from sgbt.training.loop.steps import Corpus, Examples, Share, Step, mixed, steps_of
+from sgbt.training.objectives.objective import Loss, Objective, Parts
 
 
 @dataclass
@@ -61,16 +59,25 @@ class Taken:
 class Trainer:
     """One run of one objective on one model."""
 
-    model: Network | Bag
+    linear: ClassVar[bool] = False
+    """Whether the model is a linear one, whose worst case is exact."""
+
+    model: Any
     objective: Objective
     config: TrainingConfig
     seed: int
+    corpus: Corpus
     train: Examples
     dev: Examples
     folder: Path | None
     settings: str
     listener: Listener
     processes: Processes = field(default_factory=Processes)
+
+    @classmethod
+    def prepare(cls, model: Any, objective: Objective, corpus: Corpus, train: Examples) -> Any:
+        """The model as training starts: a network as the objective wants it, a linear model with its features."""
+        return objective.prepare(model, corpus)
 
     def run(self) -> RunLog:
         """Train to the end, or go on from the checkpoint; the model has the best epoch's weights afterwards."""
@@ -94,7 +101,9 @@ class Trainer:
             progress, best = Progress(self.settings), trained_tensors(self.model)
             progress.reference = loss.start(next(self._batches(0, Share())))
         loss.reference = progress.reference
-        resumed = self.processes.told(lambda: RunLog.resume(self.folder, epoch=progress.epoch, step=progress.step).rows)
+        resumed = self.processes.from_first(
+            lambda: RunLog.resume(self.folder, epoch=progress.epoch, step=progress.step).rows
+        )
         log = RunLog(self.folder if self.processes.first else None, resumed)
         return Going(loss, self.processes.wrapped(loss), optimiser, progress, best, log)
 
@@ -105,9 +114,9 @@ class Trainer:
         folder = self.folder
         if folder is None:
             return None
-        restored = self.processes.told(lambda: load_checkpoint(folder, self.settings, self.model, optimiser))
+        restored = self.processes.from_first(lambda: load_checkpoint(folder, self.settings, self.model, optimiser))
         if restored and self.processes.size > 1:  # the others take over what the first has read
-            weights, state = self.processes.told(lambda: (trained_tensors(self.model), optimiser.state_dict()))
+            weights, state = self.processes.from_first(lambda: (trained_tensors(self.model), optimiser.state_dict()))
             self.model.load_state_dict(weights, strict=False)
             optimiser.load_state_dict(state)
         return restored
@@ -145,7 +154,7 @@ class Trainer:
         waited = epoch - progress.best_epoch if progress.best_epoch >= 0 else 0
         progress.finished = last or waited >= self.config.patience
         self._save(going)
-        self.listener.scores(epoch, scores, better)  # what a person was told of is on the disk
+        self.listener.scores(epoch, scores, better)  # what a person has seen is on the disk
 
     def _step(self, going: Going, step: Step, epoch: int, number: int) -> Taken:
         self.model.train()
@@ -170,7 +179,7 @@ class Trainer:
 
     def _rate(self, done: float) -> float:
         """The learning rate when so much of all steps is done, from 0 to 1."""
-        return float(self.config.learning_rate * (1 - done) ** self.config.fall)
+        return float(self.config.learning_rate * (1 - done) ** self.config.learning_rate_decay)
 
     def _figures(self, going: Going, step: Step, parts: Parts, hits: list[Tensor]) -> Taken:
         """The figures of the whole batch, from every process's share of it."""
@@ -214,17 +223,17 @@ class Trainer:
         )
 
     def scores(self) -> dict[str, float]:
-        """The scores on dev (`sgbt.training.dev_scores`); an epoch without scores counts as better than the last."""
-        assert not isinstance(self.model, Bag), "linear models have margins of their own"
+        """The scores on dev (`dev_scores`); an epoch without scores counts as better than the last."""
         certifies = self.objective.certifies
         with parametrize.cached():
-            found = network_margins(self.model, self.dev, self.processes, certifies=certifies)
-            return dev_scores(found, certifies=certifies, processes=self.processes)
+            found = dev_margins(self.model, self.dev, self.processes, certifies=certifies)
+            joined = ((step.joined_margins(own), step.labels) for step, own in found)
+            return dev_scores(joined, certifies=certifies, processes=self.processes)
 
     def _save(self, going: Going) -> None:
         folder = self.folder
         if folder is not None:
-            self.processes.told(lambda: self._written(going, folder))
+            self.processes.from_first(lambda: self._written(going, folder))
         going.saved = time.monotonic()
 
     def _written(self, going: Going, folder: Path) -> None:
@@ -233,17 +242,8 @@ class Trainer:
 
 
 @singledispatch
-def prepared(model: Any, objective: Objective, corpus: Corpus, train: Examples) -> Any:
-    """The model as training starts: a network as the objective wants it, a linear model with the features of train.
-
-    A model with features of its own registers how it finds them.
-    """
-    return objective.prepare(model, corpus)
-
-
-@singledispatch
-def trainer_of(model: Any, corpus: Corpus) -> Callable[..., Trainer]:
-    """What trains such a model, called with the fields of `Trainer`; a model with a loop of its own registers it."""
+def trainer_of(model: Any) -> type[Trainer]:
+    """What trains such a model; a model with a loop of its own registers it."""
     return Trainer
 
 

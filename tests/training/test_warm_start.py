@@ -13,18 +13,16 @@ from sgbt.certify import certify
 from sgbt.core.errors import TrainingError
 from sgbt.data import Tokenizer
 from sgbt.models import BagOfWords, BiLSTM, TextCNN, worst_case_logits
-from sgbt.training import Certified, train
+from sgbt.training import Certified, ClusterMeans, TrainingMethod, WarmStart, train
 from sgbt.training.beginning import examples_of
 from sgbt.training.fitted_parts import FOLDER, initial_bag
 from sgbt.training.initialisers import check_starts_as_linear, start_as_linear
-from sgbt.training.listener import Listeners
-from sgbt.training.objective import Corpus
-from sgbt.training.steps import Examples
+from sgbt.training.loop.listeners import Listeners
+from sgbt.training.loop.steps import Corpus, Examples
 
 MEAN = {"pooling": "mean", "dropout": 0.0}
-BEGINS = Certified(
-    kappa=1.0, ramp_epochs=0.0, beta=0.0, gamma=0.0, drawn_together=0.0, from_bag=True, from_communities=True
-)
+LOSS = Certified(kappa=1.0, ramp_epochs=0.0, beta=0.0, gamma=0.0, compactness=0.0)
+BEGINS = TrainingMethod(LOSS, ClusterMeans(), recipe=WarmStart())
 
 
 class Epochs(Listeners):
@@ -107,7 +105,7 @@ def test_what_begins_as_a_bag_moves_every_weight() -> None:
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(3):
         optimiser.zero_grad()
-        torch.stack([*BEGINS.parts(model, step, {}).values()]).sum().backward()
+        torch.stack([*LOSS.parts(model, step, {}).values()]).sum().backward()
         optimiser.step()
     for name, value in model.named_parameters():
         moved = (value != before[name]).flatten(1).any(dim=1) if value.ndim > 1 else value != before[name]
@@ -172,11 +170,11 @@ def test_networks_that_cannot_begin_so_are_refused_before_anything_is_written(
     model = TextCNN(small.vectors(), **options)
     with pytest.raises(TrainingError, match=told):
         check_starts_as_linear(model)
-    with pytest.raises(TrainingError, match="leave from_bag out"):
+    with pytest.raises(TrainingError, match="in warm start"):
         train(model, small.dataset(), objective=BEGINS, substitutions=small.TABLE, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_a_linear_model_comes_first_only_before_networks() -> None:
-    with pytest.raises(TrainingError, match="from_bag = True"):
-        train(BagOfWords(), small.dataset(), objective=Certified(from_bag=True), substitutions=small.TABLE)
+    with pytest.raises(TrainingError, match="recipe = warm_start"):
+        train(BagOfWords(), small.dataset(), objective=LOSS, recipe=WarmStart(), substitutions=small.TABLE)

@@ -20,7 +20,8 @@ from torch import Tensor
 
 from sgbt.core.errors import TrainingError
 from sgbt.models import BiLSTM, Network, worst_case_logits
-from sgbt.training.objective import Corpus, Objective, Parts, Reference, Step, check_range
+from sgbt.training.loop.steps import Corpus, Step
+from sgbt.training.objectives.objective import Objective, Parts, Reference, check_range
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,11 @@ class IBP(Objective):
         check_range("epsilon", self.epsilon, 0, 1)
         check_range("ramp_epochs", self.ramp_epochs, 0)
         check_range("warm_up_epochs", self.warm_up_epochs, 0)
+
+    @property
+    def worst_case_share(self) -> float:
+        """The share of a linear model's loss that is on the worst case."""
+        return self.kappa
 
     def for_linear_model(self) -> Objective:
         """The same share of the loss on the worst case, without a schedule: no bound has to become tight first."""
@@ -72,7 +78,7 @@ class IBP(Objective):
         return F.cross_entropy(step.joined(worst, epsilon=epsilon), step.labels)
 
     def parts(self, model: Network, step: Step, reference: Reference) -> Parts:
-        """Clean and worst-case cross-entropy, weighed by the schedule."""
+        """Clean and worst-case cross-entropy, weighted by the schedule."""
         kappa = self.kappa * self.ramp(step.epoch)
         parts = super().parts(model, step, reference)
         parts["cross_entropy"] = (1 - kappa) * parts["cross_entropy"]

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from sgbt.models import Network, worst_case_logits
 from sgbt.models.worst_case import Margins
-from sgbt.training.parallel import Processes
-from sgbt.training.steps import Examples, steps_of
+from sgbt.training.loop.parallel import Processes
+from sgbt.training.loop.steps import Examples, Step, steps_of
 
 SCORED_AT_ONCE = 256
 
@@ -37,18 +37,17 @@ def dev_scores(
 
 
 @torch.no_grad()
-def network_margins(
+def dev_margins(
     model: Network, dev: Examples, processes: Processes, *, certifies: bool
-) -> Iterator[tuple[Margins, Tensor]]:
+) -> Iterator[tuple[Step, Margins]]:
     """The logits of this process's batches, with the worst case by interval propagation where `certifies`."""
     model.eval()
     steps = steps_of(dev, size=SCORED_AT_ONCE, device=processes.device, substitutes=certifies)
     for number, step in enumerate(steps):
         if number % processes.size != processes.rank:
             continue
-        clean = worst = step.joined(model(step.ids, step.mask))
+        clean = worst = model(step.ids, step.mask)
         if certifies:
             choices = step.choices
-            bound = worst_case_logits(model, choices.ids, choices.allowed, step.mask, step.labels)
-            worst = step.joined(bound, epsilon=1.0)
-        yield Margins(clean, worst), step.labels
+            worst = worst_case_logits(model, choices.ids, choices.allowed, step.mask, step.labels)
+        yield step, Margins(clean, worst)

@@ -1,0 +1,1 @@
+"""Fitting the linear models, each by the method that suits its loss."""

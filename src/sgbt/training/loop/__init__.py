@@ -1,0 +1,1 @@
+"""The training loop: batches, steps, scores on dev, checkpoints, the log, and several processes."""

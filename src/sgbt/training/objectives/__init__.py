@@ -1,0 +1,1 @@
+"""Objectives: what is minimised, one method per file, each naming its paper."""
