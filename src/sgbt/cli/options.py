@@ -17,7 +17,7 @@ import typer
 
 from sgbt.cli.reading import Reading
 from sgbt.core.errors import CertificateError, SgbtWarning
-from sgbt.core.fields import LARGEST_SEED
+from sgbt.core.seeds import LARGEST_SEED
 
 if TYPE_CHECKING:  # imported where they are used: `sgbt data list` needs no torch
     from sgbt.embeddings import EmbeddingTable

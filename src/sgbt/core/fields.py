@@ -1,11 +1,10 @@
-"""What a value may be: fields of rows by their annotations, options by their defaults, and seeds."""
+"""Whether a JSON object has, for each field of a dataclass, a value of the kind that the field is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from functools import cache
-from numbers import Integral
 from typing import Any
 
 from sgbt.core.errors import SgbtError
@@ -80,38 +79,3 @@ _KINDS: dict[str, _Kind] = {
     "Mapping[str, str]": _Kind("an object of texts", _OBJECT, _all(_TEXT)),
     "dict[str, str]": _Kind("an object of texts", _OBJECT, _all(_TEXT)),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class OptionKind:
-    """A kind of value: how it is called, and which values are of it."""
-
-    name: str
-    fits: Callable[[Any], bool]
-
-
-def kind_of_option(default: Any) -> OptionKind:
-    """The kind of an option with this default. JSON and TOML have lists where Python has tuples."""
-    if isinstance(default, bool):
-        return OptionKind("true or false", lambda given: isinstance(given, bool))
-    if default is None or isinstance(default, int):  # an option that is off by default is a size
-        return OptionKind("a whole number", lambda given: isinstance(given, int) and not isinstance(given, bool))
-    if isinstance(default, float):
-        return OptionKind("a number", lambda given: isinstance(given, int | float) and not isinstance(given, bool))
-    if isinstance(default, tuple):
-        each = kind_of_option(default[0] if default else 0.0)  # a list that is empty by default is one of numbers
-        return OptionKind(
-            f"a list of {each.name.removeprefix('a ')}s",
-            lambda given: isinstance(given, list | tuple) and all(each.fits(item) for item in given),
-        )
-    return OptionKind("a text", lambda given: isinstance(given, str))
-
-
-LARGEST_SEED = 2**63 - 1
-
-
-def check_seed(seed: object, kind: type[SgbtError]) -> None:
-    """Refuse a seed that is no whole number from 0 to `LARGEST_SEED`."""
-    if not isinstance(seed, Integral) or not 0 <= int(seed) <= LARGEST_SEED:
-        got = f"{seed:.3g}" if isinstance(seed, int) and abs(seed) < 10**300 else "something else"
-        raise kind(expected="a seed that is a whole number from 0 to 2**63 - 1", got=got, where="seed")

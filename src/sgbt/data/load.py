@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sgbt.core.errors import DataError, did_you_mean
-from sgbt.core.fields import check_seed
+from sgbt.core.seeds import check_seed
 from sgbt.data.dataset import Split, TextDataset, count_duplicates, cut, mixed
 from sgbt.data.file_text import AUTO
 from sgbt.data.labelled import (
