@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import numpy as np
@@ -94,7 +95,23 @@ def test_a_margin_within_the_slack_is_not_certified():
     assert found[0].verdict is Answer.ABSTAINED
 
 
-def test_rows_are_resumed_and_belong_to_one_callable(tmp_path):
+def test_rows_that_claim_too_much_are_not_taken_over(tmp_path):
+    out, classify = tmp_path / "rows.jsonl", random_callable(3, bias=0.6)
+    texts = ["good film", "bad movie", "very good", "great"]
+    rows = certify_encoded(classify, texts, ENCODER)
+    row = next(row for row in rows if row.verdict is Answer.BROKEN).to_row() | {"model_hash": "a 1"}
+    for claim in (
+        {"verdict": "certified", "margin": 0.5, "witness": None},
+        {"verdict": "certified", "margin": 0.5, "witness": None, "method": "additive"},
+        {"verdict": "misclassified", "predicted": 1 - row["label"], "witness": None},
+    ):
+        out.write_text(json.dumps(row | claim) + "\n")
+        with pytest.raises(CertificateError, match="says what is so"):
+            certify_encoded(classify, texts, ENCODER, fingerprint="a 1", out=out)
+
+
+def test_rows_are_resumed_and_belong_to_one_callable(tmp_path, monkeypatch):
+    monkeypatch.setattr("sgbt.certify.black_box.certifying.RECHECKED", 0)
     out, classify = tmp_path / "rows.jsonl", random_callable(3, bias=0.6)
     texts = ["good film", "bad movie", "very good"]
     with pytest.raises(AttackError, match="fingerprint"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import joblib
 import numpy as np
 import pytest
@@ -9,14 +11,14 @@ from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.pipeline import make_pipeline
 from tests.small import TABLE, random_texts
 
 from sgbt.bridges.sklearn import CertifiedClassifier, SynonymEncoder, certified
 from sgbt.certify.black_box import Answer
 from sgbt.core.errors import LexiconError
-from sgbt.threats import Threat
+from sgbt.threats import SubstitutionTable, Threat
 
 TEXTS = [" ".join(words) for words in random_texts(60, 8, 0, shortest=3)]
 LABELS = ["yes" if "good" in text or "great" in text else "no" for text in TEXTS]
@@ -55,6 +57,42 @@ def test_pipelines_are_certified_with_their_own_labels(vectorizer, classifier, m
             for place, word in enumerate(words):
                 for other in TABLE.substitutes(word):
                     assert model.predict([" ".join([*words[:place], other, *words[place + 1 :]])])[0] == label
+
+
+class _Contrary(LogisticRegression):
+    """Says "yes" from a probability of 0.1 on."""
+
+    def predict(self, X):
+        return self.classes_[(self.predict_proba(X)[:, 1] > 0.1).astype(int)]
+
+
+@pytest.mark.parametrize("classifier", [_Contrary(), FixedThresholdClassifier(LogisticRegression(), threshold=0.1)])
+def test_certificates_are_about_what_predict_says_not_about_probabilities(classifier):
+    """The label of a tuned threshold, of SVC, or of someone's subclass is not that of the largest probability."""
+    model = certified(make_pipeline(CountVectorizer(), classifier), TABLE, distinction=5.0).fit(TEXTS, LABELS)
+    found = model.certificates(TEXTS)
+    assert [model.classes_[row.predicted] for row in found] == model.predict(TEXTS).tolist()
+    for text, row in zip(TEXTS, found, strict=True):
+        if row.certified:
+            versions = (" ".join(words) for words in _versions(text))
+            assert set(model.predict(list(versions))) == {model.classes_[row.label]}
+    assert any(row.verdict is Answer.BROKEN for row in found)
+
+
+def _versions(text):
+    return itertools.product(*((word, *TABLE.substitutes(word)) for word in text.split()))
+
+
+def test_counts_that_overflow_are_not_bounded_as_if_they_did_not():
+    """In uint8 the 256th "good" makes it none at all."""
+    table = SubstitutionTable({"great": ("good",)}, "one word")
+    pipeline = make_pipeline(CountVectorizer(dtype=np.uint8), LogisticRegression())
+    texts = ["good good", "great", "bad bad", "bad"] * 5
+    model = certified(pipeline, table, distinction=50.0).fit(texts, ["yes", "yes", "no", "no"] * 5)
+    assert model.encoder_.codes["great"] != model.encoder_.codes["good"]
+    text = "good " * 255 + "great bad bad bad"
+    assert model.predict([text]) != model.predict([text.replace("great", "good")])
+    assert not model.certify([text])[0]
 
 
 def test_a_certified_classifier_clones():

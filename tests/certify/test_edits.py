@@ -139,14 +139,34 @@ def test_rows_name_the_threat_and_are_taken_up_again(tmp_path: Path) -> None:
     with pytest.raises(CertificateError, match="threat"):
         certify_against(classifier, ["ab a"], Threat.typos(2), out=path)
     with pytest.raises(CertificateError, match="verdict"):
-        ThreatCertificate(**{**row, "kind": None, "verdict": "certified", "margin": -1.0} | {}) if False else _forged(
-            row
-        )
+        _forged(row)
 
 
 def _forged(row: dict[str, object]) -> ThreatCertificate:
     fields = {name: value for name, value in row.items() if name != "kind"}
     return ThreatCertificate(**fields | {"margin": -1.0, "verdict": "certified"})  # type: ignore[arg-type]
+
+
+def test_texts_to_which_nothing_can_be_done_are_counted_apart() -> None:
+    rows = certify_against(classifier_of(1), ["a a", "q q", "zzz"], Threat.deletions(["zzzz"], at_most=1))
+    assert {row.verdict for row in rows} == {Verdict.VACUOUS}
+    summary = ThreatSummary.of(rows)
+    assert (summary.certified.count, summary.abstained.count, summary.vacuous.count) == (0, 0, 3)
+
+
+def test_rows_that_claim_too_much_are_not_taken_over(tmp_path: Path) -> None:
+    classifier, path, texts = classifier_of(1), tmp_path / "rows.jsonl", ["ab a", "b", "a5 ' q"]
+    rows = certify_against(classifier, texts, Threat.typos(1))
+    undecided = next(row for row in rows if row.verdict is Verdict.ABSTAINED)
+    claims = (
+        {"verdict": "certified", "margin": 5.0},
+        {"margin": undecided.margin + 0.1, "slack": 9.0},
+        {"verdict": "misclassified", "predicted": 1 - undecided.label},
+    )
+    for claim in claims:
+        path.write_text(json.dumps(undecided.to_row() | claim) + "\n")
+        with pytest.raises(CertificateError):
+            certify_against(classifier, texts, Threat.typos(1), out=path)
 
 
 def test_what_is_not_proven_is_refused() -> None:

@@ -20,6 +20,9 @@ from sgbt.certify.black_box.additive import Feature
 from sgbt.certify.black_box.encoder import DISTINCTION, RELEVANCE, table_of
 from sgbt.data.token_pattern import across_spaces
 
+EXACT = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64))
+"""Types in which counts neither overflow nor are rounded."""
+
 
 class SynonymEncoder(TransformerMixin, BaseEstimator):
     """Text in, text out: every word becomes the most frequent word of its synonym cluster.
@@ -136,10 +139,23 @@ def certified(pipeline: Any, threat: Any = "counter_fitted", **options: Any) -> 
 
 
 def scores_of(estimator: Any) -> Any:
-    """The callable from texts to scores of a fitted classifier: probabilities, or else its decision function."""
-    if hasattr(estimator, "predict_proba"):
-        return estimator.predict_proba
-    return partial(_decisions, estimator)
+    """The callable from texts to scores of a fitted classifier: probabilities, or else its decision function.
+
+    Where the largest score is not that of the label that `predict` gives (SVC with probabilities, a tuned threshold),
+    that label has 1 and all others 0: certificates are about `predict`.
+    """
+    scores = estimator.predict_proba if hasattr(estimator, "predict_proba") else partial(_decisions, estimator)
+    if isinstance(estimator, Pipeline) and _linear_weights(estimator.steps[-1][1]) is not None:
+        return scores
+    return partial(_as_predicted, estimator, scores)
+
+
+def _as_predicted(estimator: Any, scores: Any, texts: Sequence[str]) -> np.ndarray:
+    found = np.array(scores(texts), dtype=np.float64)
+    labels = np.searchsorted(estimator.classes_, np.asarray(estimator.predict(texts)))
+    odd = np.flatnonzero(found.argmax(axis=1) != labels)
+    found[odd] = labels[odd, None] == np.arange(found.shape[1])
+    return found
 
 
 def _decisions(estimator: Any, texts: Sequence[str]) -> np.ndarray:
@@ -155,10 +171,14 @@ def additive_of(estimator: Any) -> AdditiveModel | None:
     if not isinstance(estimator, Pipeline):
         return None
     steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
-    weights = _weights(steps[-1])
+    weights = _linear_weights(steps[-1])
     if weights is None or len(steps) not in (2, 3) or not isinstance(steps[0], CountVectorizer | HashingVectorizer):
         return None
+    if not all(map(_is_its_own, (estimator, *steps))):
+        return None
     first, norm = steps[0], getattr(steps[0], "norm", None)
+    if np.dtype(first.dtype) not in EXACT:
+        return None  # a count of 256 is 0 in uint8, and float32 rounds far more than is allowed for
     idf = first.idf_ if isinstance(first, TfidfVectorizer) and first.use_idf else None
     if len(steps) == 3:
         second = steps[1]
@@ -203,6 +223,15 @@ def _reads_words(vectorizer: Any) -> bool:
         return False
     verbose_alike = not re.search(r"[\s#]", pattern)  # the analysis reads patterns as verbose ones
     return verbose_alike and re.compile(pattern).groups == 0 and not across_spaces(pattern)
+
+
+def _is_its_own(step: Any) -> bool:
+    """Whether a step is of scikit-learn itself: a subclass from elsewhere may read or decide otherwise."""
+    return type(step).__module__.startswith("sklearn.")
+
+
+def _linear_weights(classifier: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    return _weights(classifier) if _is_its_own(classifier) else None
 
 
 @singledispatch

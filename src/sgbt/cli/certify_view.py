@@ -76,12 +76,26 @@ def against_threat(
             listener=lambda done, of: bars.update(task, completed=done, total=of),
         )
     summary = ThreatSummary.of(proofs)
-    console.print(f"{about}; threat {summary.threat}")
-    figures = Table("accuracy", "share", "95 % interval", "count", "of", **_PLAIN)
-    for name, share in (("clean, of all texts", summary.clean), ("certified, of all texts", summary.certified)):
+    console.print(f"{about}; threat {summary.threat}", soft_wrap=True)
+    labelled = chosen.labels is not None
+    figures = Table("accuracy" if labelled else "texts", "share", "95 % interval", "count", "of", **_PLAIN)
+    lines = {"clean, of all texts": summary.clean} if labelled else {}
+    lines |= {"certified, of all texts": summary.certified, "not proven, of all texts": summary.abstained}
+    if summary.vacuous.count:
+        lines[f"{'right with ' if labelled else ''}nothing to edit, of all texts"] = summary.vacuous
+    for name, share in lines.items():
         _add_share(figures, name, share)
     console.print(figures)
-    console.print(f"{summary.milliseconds:.2f} ms a text; threat hash {proofs[0].threat_hash[:12]}")
+    console.print(f"{summary.milliseconds:.2f} ms a text; threat hash {proofs[0].threat_hash[:12]}", soft_wrap=True)
+    show_classes(
+        ByClass.of(
+            classifier.label_names,
+            [(row.label, row.predicted) for row in proofs],
+            proven=[(row.label, row.certified) for row in proofs],
+            labelled=labelled,
+        ),
+        console,
+    )
 
 
 def _add_share(figures: Table, name: str, share: Share) -> None:

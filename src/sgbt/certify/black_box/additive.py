@@ -98,10 +98,10 @@ class AdditiveModel:
         size += abs(intercept) * max(high, 1.0)
         terms = sum(max(len(each.features) for each in step) for step in steps)
         total -= 1e-12 * (terms + 10) * size  # far above gamma_n times the sum of magnitudes, in float64
-        if low == 0:  # no feature may be left: then the score is the intercept alone
-            total = min(total, intercept)
         if high:
             total = total / high if total > 0 else total / low if low else total
+        if low == 0:  # no feature may be left: then the score is the intercept alone
+            total = min(total, intercept)
         return WorstCase(total, swaps)
 
 

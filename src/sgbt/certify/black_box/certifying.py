@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from sgbt.certify.black_box.additive import AdditiveModel
 from sgbt.certify.black_box.certificate import ADDITIVE, CLEAN, ENCODED, ENUMERATION, Answer, EncodedCertificate
 from sgbt.certify.black_box.encoder import EncodedText, Encoder
 from sgbt.certify.black_box.enumeration import Search, enumerate_all, margin_of
+from sgbt.certify.rows.comparison import drawn_seed, forged
 from sgbt.core.errors import CertificateError
 from sgbt.core.rows import RowFile
 
@@ -26,6 +28,8 @@ BATCH = 1024
 AT_ONCE = 64
 """Texts whose variants share batches."""
 LARGEST = 2**53
+RECHECKED = 3
+"""Of the rows that a file has already, so many are decided again before any is taken over."""
 Listener = Callable[[int, int], None]
 
 
@@ -52,8 +56,8 @@ def certify_encoded(
     `max_substitutions` at most so many words are replaced. At most `max_queries` texts are asked about for one: a text
     with more combinations is abstained from. `additive` says that the callable is that linear model; texts are then
     bounded without questions first (`sgbt.certify.black_box.additive`). With `out`, one JSON line per text is appended,
-    the same call goes on where an interrupted one stood, and the callable needs a `fingerprint` that tells it from
-    others.
+    the same call goes on where an interrupted one stood, once it has decided a few of the rows found there again, and
+    the callable needs a `fingerprint` that tells it from others.
     """
     check_limits(max_queries=max_queries, batch=batch, slack=slack, max_substitutions=max_substitutions)
     victim = CallableVictim(classify, encoder.tokenizer, fingerprint=fingerprint)
@@ -80,6 +84,7 @@ def certify_encoded(
             )
         )
         kept = {row.index: row for row in file.rows.values()}
+        _recheck(run, list(kept.values()), texts, str(out))
         pending = [number for number in range(len(texts)) if number not in kept]
         for start in range(0, len(pending), AT_ONCE):
             part = pending[start : start + AT_ONCE]
@@ -93,6 +98,17 @@ def certify_encoded(
             if listener:
                 listener(len(kept) + len(done), len(texts))
     return sorted([*kept.values(), *done], key=lambda row: row.index)
+
+
+def _recheck(run: _Run, kept: list[EncodedCertificate], texts: Sequence[str], where: str) -> None:
+    """Decide some of the rows again that a file has already; nobody can foresee which ones."""
+    drawn = random.Random(drawn_seed()).sample(kept, min(RECHECKED, len(kept)))
+    found = run.decide([texts[row.index] for row in drawn], [row.label for row in drawn])
+    for row, fresh in zip(drawn, found, strict=True):
+        if row.predicted != fresh["predicted"]:
+            raise forged(row.index, f"the answer {row.predicted} where the model says {fresh['predicted']}", where)
+        if row.certified and fresh["verdict"] is not Answer.CERTIFIED:
+            raise forged(row.index, f"certified where the answer is {fresh['verdict']}", where)
 
 
 @dataclass(frozen=True)

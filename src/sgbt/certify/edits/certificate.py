@@ -71,11 +71,13 @@ class ThreatCertificate:
 
 @dataclass(frozen=True)
 class ThreatSummary:
-    """The figures of many certificates, of all texts."""
+    """The figures of many certificates, of all texts; the `vacuous`, to which nothing can be done, count apart."""
 
     threat: str
     clean: Share
     certified: Share
+    abstained: Share
+    vacuous: Share
     milliseconds: float
     """Of one text, on average."""
 
@@ -89,11 +91,13 @@ class ThreatSummary:
                 if getattr(row, name) != getattr(certificates[0], name):
                     raise CertificateError(expected=f"one {name} for all rows", got="two", where=f"text {row.index}")
         total = len(certificates)
-        right = sum(row.verdict is not Verdict.MISCLASSIFIED for row in certificates)
+        counts = {verdict: sum(row.verdict is verdict for row in certificates) for verdict in Verdict}
         return ThreatSummary(
             threat=certificates[0].threat,
-            clean=Share(right, total),
-            certified=Share(sum(row.stays for row in certificates), total),
+            clean=Share(total - counts[Verdict.MISCLASSIFIED], total),
+            certified=Share(counts[Verdict.CERTIFIED], total),
+            abstained=Share(counts[Verdict.ABSTAINED], total),
+            vacuous=Share(counts[Verdict.VACUOUS], total),
             milliseconds=sum(row.milliseconds for row in certificates) / total,
         )
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from sgbt.certify.edits.certificate import THREAT_ROWS, ThreatCertificate
 from sgbt.certify.edits.margins import least_margins
 from sgbt.certify.read_texts import hash_of_text
 from sgbt.certify.rounding import rounding_slack
+from sgbt.certify.rows.comparison import TOLERANCE, drawn_seed, forged
 from sgbt.certify.verifier import in_float64, require_finite
 from sgbt.core.errors import CertificateError
 from sgbt.core.rows import RowFile
@@ -23,6 +26,8 @@ from sgbt.threats import LatticeMaker, Threat
 from sgbt.threats.lattice import KEPT
 
 TEXTS_AT_ONCE = 32
+RECHECKED = 20
+"""Of the rows that a file has already, so many are proven again before any is taken over."""
 Listener = Callable[[int, int], None]
 
 
@@ -37,58 +42,98 @@ def certify_against(
 ) -> list[ThreatCertificate]:
     """Certify texts against every text that `threat` allows; labels are the split's, given, or the model's own.
 
-    With `out`, rows are appended as they are decided, and the same call goes on where an interrupted one stood.
+    With `out`, rows are appended as they are decided, and the same call goes on where an interrupted one stood,
+    once it has proven a sample of the rows found there again.
     """
     require_finite(classifier.model)
     given = list(texts.texts) if isinstance(texts, Split) else list(texts)
-    maker = LatticeMaker(threat, classifier.vocabulary, classifier.tokenizer)
-    model, slack = in_float64(classifier.model), rounding_slack(classifier)
     logits = classifier.logits_of(classifier.encode(given)).numpy()
     predicted = logits.argmax(axis=1) if len(given) else np.zeros(0, dtype=np.int64)
-    right = _labels(texts, labels, predicted, len(classifier.label_names))
-    shared: dict[str, Any] = {
-        "threat": threat.name,
-        "threat_hash": threat.hash,
-        "model_hash": classifier.identity,
-        "slack": slack,
-    }
-    hashes = [hash_of_text(text) for text in given]
+    run = _Run(
+        model=in_float64(classifier.model),
+        maker=LatticeMaker(threat, classifier.vocabulary, classifier.tokenizer),
+        texts=given,
+        hashes=[hash_of_text(text) for text in given],
+        right=_labels(texts, labels, predicted, len(classifier.label_names)),
+        logits=logits,
+        max_length=classifier.max_length,
+        shared={
+            "threat": threat.name,
+            "threat_hash": threat.hash,
+            "model_hash": classifier.identity,
+            "slack": rounding_slack(classifier),
+        },
+    )
     with RowFile(out, THREAT_ROWS) as file:
-        file.require(shared)
+        file.require(run.shared)
         file.require_texts(
-            lambda row: row.index >= len(given) or (row.text_hash, row.label) == (hashes[row.index], right[row.index])
+            lambda row: (
+                row.index >= len(given) or (row.text_hash, row.label) == (run.hashes[row.index], run.right[row.index])
+            )
         )
         done = {row.index: row for row in file.rows.values() if row.index < len(given)}
+        _recheck(run, list(done.values()), str(out))
         pending = [index for index in range(len(given)) if index not in done]
         for begin in range(0, len(pending), TEXTS_AT_ONCE):
-            rows, start = pending[begin : begin + TEXTS_AT_ONCE], time.thread_time()
-            lattices = [maker.of(given[row]) for row in rows]
-            least = least_margins(model, lattices, right[rows], classifier.max_length).min(axis=1)
-            spent = round(1000 * (time.thread_time() - start) / len(rows), 4)
-            fresh = []
-            for row, lattice, margin in zip(rows, lattices, least.tolist(), strict=True):
-                edits, own = int((lattice.kind != KEPT).sum()), _margin(logits[row], int(right[row]))
-                is_right = bool(predicted[row] == right[row])
-                margin = min(margin, own) if is_right and edits else own
-                fresh.append(
-                    ThreatCertificate(
-                        index=row,
-                        verdict=verdict_of(right=is_right, free=edits > 0, proven=margin > slack),
-                        label=int(right[row]),
-                        predicted=int(predicted[row]),
-                        margin=margin,
-                        words=len(lattice.ids),
-                        edits=edits,
-                        text_hash=hashes[row],
-                        milliseconds=spent,
-                        **shared,
-                    )
-                )
+            fresh = run.proven(pending[begin : begin + TEXTS_AT_ONCE])
             file.append(*fresh)
             done |= {row.index: row for row in fresh}
             if listener:
                 listener(len(done), len(given))
     return [done[row] for row in sorted(done)]
+
+
+@dataclass(frozen=True)
+class _Run:
+    model: Any
+    maker: LatticeMaker
+    texts: list[str]
+    hashes: list[str]
+    right: np.ndarray
+    logits: np.ndarray
+    max_length: int
+    shared: dict[str, Any]
+
+    def proven(self, rows: list[int]) -> list[ThreatCertificate]:
+        """The certificates of some texts, found together."""
+        start, slack = time.thread_time(), self.shared["slack"]
+        lattices = [self.maker.of(self.texts[row]) for row in rows]
+        least = least_margins(self.model, lattices, self.right[rows], self.max_length).min(axis=1)
+        spent = round(1000 * (time.thread_time() - start) / len(rows), 4)
+        found = []
+        for row, lattice, margin in zip(rows, lattices, least.tolist(), strict=True):
+            label, predicted = int(self.right[row]), int(self.logits[row].argmax())
+            edits, own = int((lattice.kind != KEPT).sum()), _margin(self.logits[row], label)
+            margin = min(margin, own) if predicted == label and edits else own
+            found.append(
+                ThreatCertificate(
+                    index=row,
+                    verdict=verdict_of(right=predicted == label, free=edits > 0, proven=margin > slack),
+                    label=label,
+                    predicted=predicted,
+                    margin=margin,
+                    words=len(lattice.ids),
+                    edits=edits,
+                    text_hash=self.hashes[row],
+                    milliseconds=spent,
+                    **self.shared,
+                )
+            )
+        return found
+
+
+def _recheck(run: _Run, done: list[ThreatCertificate], where: str) -> None:
+    """Prove some of the rows again that a file has already; nobody can foresee which ones."""
+    for row in done:
+        if row.predicted != (answer := int(run.logits[row.index].argmax())):
+            raise forged(row.index, f"the answer {row.predicted} where the model says {answer}", where)
+    drawn = random.Random(drawn_seed()).sample(done, min(RECHECKED, len(done)))
+    for row, fresh in zip(drawn, run.proven([row.index for row in drawn]) if drawn else [], strict=True):
+        nearly = TOLERANCE * (1 + abs(fresh.margin))
+        if row.verdict is not fresh.verdict and not abs(fresh.margin - fresh.slack) <= nearly:
+            raise forged(row.index, f"{row.verdict} where {fresh.verdict} can be proven", where)
+        if row.margin > fresh.margin + nearly:
+            raise forged(row.index, f"margin {row.margin:.6g} where {fresh.margin:.6g} can be proven", where)
 
 
 def _labels(
