@@ -128,6 +128,21 @@ def beside_textattack() -> list[list[str]]:
     ]
 
 
+@figure
+def ngram_attacks() -> list[list[str]]:
+    """Attacks on a BagOfNgrams with its query engine and without one."""
+    return [
+        [
+            f"`{row['method']}`, {'reviews' if row['data'] == 'imdb' else 'sentences'}",
+            f"{1000 * row['seconds']:.1f}",
+            f"{1000 * row['plain_seconds']:.0f}",
+            f"{row['plain_seconds'] / row['seconds']:.0f}",
+            f"{row['plain_asked'] / row['asked']:.0f}",
+        ]
+        for row in rows("speed/attacks-ngrams")
+    ]
+
+
 def _against(row: Row) -> list[str]:
     ours, theirs = row["seconds"], row["their_seconds"]
     return [f"{row['broken']} / {row['their_broken']}", f"{ours:.3f}", f"{theirs:.2f}", f"{theirs / ours:.0f}"]

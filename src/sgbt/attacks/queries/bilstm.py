@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sgbt.attacks.queries.caches import WordRows
-from sgbt.attacks.queries.engine import IdQuery, Ids, Neighbourhood, query_engine
+from sgbt.attacks.queries.engine import IdQuery, Ids, Neighbourhood, query_engine, split_answer
 from sgbt.attacks.queries.prefix_tree import ReadSchedule
 from sgbt.models import BiLSTM
 
@@ -43,8 +43,8 @@ class BiLSTMEngine:
         nothing = model.head.weight.new_zeros(1, model.embedding.width)
         padding = torch.cat([_inputs(lstm, nothing)[0] for lstm in lstms])
         ids = len(model.embedding.weight if model.embedding.codes is None else model.embedding.codes)
-        self._words = WordRows(project, [8 * model.config.hidden], padding, ids=ids)
-        self._inputs = self._words.tables[0].reshape(-1, 4 * model.config.hidden)  # of each word one row for each way
+        self._words = WordRows(project, padding, ids=ids)
+        self._inputs = self._words.table.reshape(-1, 4 * model.config.hidden)  # of each word one row for each way
         self._recurrent = [_recurrent(lstm) for lstm in lstms]
         self._head = 0.5 * model.head.weight.t().contiguous()  # states are kept doubled
         self._head_bias = model.head.bias.detach()
@@ -63,11 +63,8 @@ class BiLSTMEngine:
             found = self._logits([pieces[number] for number in group]).numpy()
             logits[np.concatenate([np.arange(places[number], places[number + 1]) for number in group])] = found
         edges = [0, *accumulate(len(texts) for texts in asked)]
-        answers = []
-        for query, start, stop in zip(queries, edges, edges[1:], strict=False):
-            own = logits[start:stop]
-            answers.append(Neighbourhood(own[: len(query.ids)], own[len(query.ids) :]))
-        return answers
+        pairs = zip(queries, pairwise(edges), strict=True)
+        return [split_answer(logits[start:stop], query) for query, (start, stop) in pairs]
 
     def _rows(self, query: IdQuery) -> Array:
         """The texts asked about and their changes, as rows of words [texts, words].

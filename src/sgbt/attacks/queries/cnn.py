@@ -61,7 +61,7 @@ class CNNEngine:
             return nn.functional.linear(model.embedding(model.embedding.encode(ids)), weight)
 
         ids = len(model.embedding.weight if model.embedding.codes is None else model.embedding.codes)
-        self.words = WordRows(project, [len(weight)], weight.new_zeros(len(weight)), ids=ids)
+        self.words = WordRows(project, weight.new_zeros(len(weight)), ids=ids)
         biases = [layers[layer].bias for layer in order]
         self.bias = torch.cat([bias for bias in biases if bias is not None]).detach().numpy()
         head = model.head.weight.unflatten(1, (len(order), config.filters))[:, order].flatten(1)
@@ -84,7 +84,7 @@ class CNNEngine:
         """Pre-activations [windows, filters] of windows of the widest width, with the rows of their words [windows,
         words] and their places in the text; -inf where one does not exist.
         """
-        table = self.words.tables[0]
+        table = self.words.table
         values = np.repeat(self.bias[None], len(words), axis=0)
         for offset, (own, columns) in enumerate(zip(self.at, self.columns, strict=True)):
             values[:, :columns] += table[words[:, offset], own]

@@ -242,7 +242,7 @@ class TextWindows:
         """Pooled values [swaps, filters] of the windows that hold a new word, at the positions `at[which]` of a text:
         each window without the old word, plus the new one.
         """
-        network, table = self._network, self._network.words.tables[0]
+        network, table = self._network, self._network.words.table
         before = np.full((self._widest, windows.shape[1]), -np.inf, windows.dtype)
         framed = np.concatenate([before, windows])  # so that a window may start before the text: it does not exist
         without = -table[words[at]]
