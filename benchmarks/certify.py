@@ -30,7 +30,7 @@ from sgbt.certify.rows.summary import Summary
 from sgbt.certify.tiers import bounds_of, lowest_of, offered
 from sgbt.certify.verifier import verifiers
 from sgbt.certify.word_tables import WordTables
-from sgbt.cli.memory import keep_freed_memory
+from sgbt.cli.app import keep_freed_memory
 from sgbt.core.shares import Share
 from sgbt.data import Split
 from sgbt.evaluate import load_grid

@@ -1,6 +1,6 @@
 """Every figure of the documents, one module for each kind of row."""
 
-from pages.figures import certificates, demo, grids, records, reproduction, speed, trial_tables, trials
+from pages.figures import any_model, certificates, demo, grids, records, reproduction, speed, trial_tables, trials
 from pages.registry import FIGURES
 
 __all__ = [

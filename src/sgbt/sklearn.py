@@ -16,7 +16,7 @@ from sgbt.certify.certifying import certify
 from sgbt.core.errors import TrainingError
 from sgbt.core.registry import MODELS, OBJECTIVES
 from sgbt.data import Split, TextDataset
-from sgbt.data.splitting import cut
+from sgbt.data.dataset import cut
 from sgbt.embeddings import EmbeddingTable, load_embeddings
 from sgbt.models import TextClassifier
 from sgbt.resources import UnavailableError

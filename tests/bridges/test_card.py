@@ -14,7 +14,7 @@ from tests import small
 
 import sgbt
 from sgbt.bridges import model_card
-from sgbt.bridges.escaping import as_code, as_text, as_yaml
+from sgbt.bridges.card_figures import as_code, as_text, as_yaml
 from sgbt.core.errors import AttackError, CertificateError, ForgedRowError
 from sgbt.models import TextClassifier, load_classifier, save_classifier
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from io import StringIO
 
-from rich.console import Console
-
 from sgbt.cli.bench_view import BenchView
+from sgbt.cli.screen import Screen
 from sgbt.evaluate.unit import Unit
 
 UNITS = [Unit("train", f"toy/cnn/standard/{seed}", {"seed": seed}, {}) for seed in range(5)]
 
 
 def test_done_running_failed_and_what_is_left_are_drawn() -> None:
-    console = Console(file=StringIO(), force_terminal=True, width=120)
+    console = Screen(file=StringIO(), force_terminal=True, width=120)
     view = BenchView("A title", 2, console)
     view.planned(UNITS, UNITS[:1])
     view.started(UNITS[1])
@@ -22,7 +21,7 @@ def test_done_running_failed_and_what_is_left_are_drawn() -> None:
     view.settled(UNITS[2], "no room on the disk")
     view.started(UNITS[3])
     view.went_on(UNITS[3], 0.5)
-    sheet = Console(file=StringIO(), width=160)
+    sheet = Screen(file=StringIO(), width=160)
     sheet.print(view._drawn())
     drawn = sheet.file.getvalue()
     assert f"2 of {len(UNITS)} done, 1 failed" in drawn
@@ -33,7 +32,7 @@ def test_done_running_failed_and_what_is_left_are_drawn() -> None:
 
 def test_in_a_log_every_unit_has_its_line_and_nothing_is_drawn() -> None:
     stream = StringIO()
-    with BenchView("A title", 1, Console(file=stream, width=200)) as view:
+    with BenchView("A title", 1, Screen(file=stream, width=200)) as view:
         view.planned(UNITS, [])
         view.started(UNITS[0])
         view.settled(UNITS[0], "")

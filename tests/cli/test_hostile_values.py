@@ -59,7 +59,7 @@ def options(command: Any, name: str) -> Iterator[tuple[str, str, bool]]:
     if command.callback is None or hasattr(command, "commands"):
         return
     for option in command.params:
-        if option.param_type_name == "option" and not option.is_flag:
+        if option.param_type_name == "option" and not option.is_flag and not option.hidden:
             yield name, option.opts[0], option.type_descriptor.annotation in (int, float)
 
 

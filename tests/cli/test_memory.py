@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sgbt.cli.memory import M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, keep_freed_memory
+from sgbt.cli.app import M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, keep_freed_memory
 
 
 def test_freed_memory_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from tests.constant import constant
 from tests.report.records import record
 from tests.soundness.trained import WORDS, dataset, table, trained
@@ -21,6 +20,7 @@ from sgbt.cli.app import app
 from sgbt.cli.attack_view import show_summary
 from sgbt.cli.bench_view import show_outcome
 from sgbt.cli.certify_view import MOST, show_classes
+from sgbt.cli.screen import Screen
 from sgbt.core.by_class import ByClass
 from sgbt.data import load_dataset
 from sgbt.evaluate import Outcome
@@ -57,7 +57,7 @@ def sgbt(*arguments: object) -> str:
 
 def printed(show: object, *given: object) -> str:
     stream = io.StringIO()
-    show(*given, Console(file=stream, width=160))  # type: ignore[operator]
+    show(*given, Screen(file=stream, width=160))  # type: ignore[operator]
     return stream.getvalue()
 
 
@@ -147,7 +147,7 @@ def test_a_benchmark_names_runs_with_one_answer() -> None:
     always = record(label="ibp")
     always.metrics["by_class"] = answers  # type: ignore[index]
     stream = io.StringIO()
-    show_outcome(Outcome([own, always], [], {}), Path("out"), Console(file=stream, width=160))
+    show_outcome(Outcome([own, always], [], {}), Path("out"), Screen(file=stream, width=160))
     (warned,) = (line for line in stream.getvalue().splitlines() if line.startswith("warning"))
     assert always.name in warned
     assert "'yes' for all 60 texts" in warned

@@ -41,7 +41,7 @@ for module in pkgutil.walk_packages(sgbt.__path__, "sgbt."):
         importlib.import_module(module.name)
 from sgbt import resources
 from sgbt.core import files, machine
-from sgbt.cli.memory import keep_freed_memory
+from sgbt.cli.app import keep_freed_memory
 target = pathlib.Path(sys.argv[1])
 for content in (b"one\\n", b"two\\n"):
     with files.atomic_write(target) as stream:

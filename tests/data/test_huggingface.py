@@ -7,7 +7,7 @@ import pytest
 
 from sgbt.core.errors import DataError
 from sgbt.data import load_dataset
-from sgbt.data.huggingface import is_hugging_face
+from sgbt.data.labelled import is_hugging_face
 
 
 @dataclass

@@ -12,7 +12,7 @@ import pytest
 from sgbt.data import TextDataset, Tokenizer, load_dataset
 from sgbt.data import tokenised as tokenised_module
 from sgbt.data.dataset import Duplicates
-from sgbt.data.imdb import FILM_BLOCK, film_folds
+from sgbt.data.published import FILM_BLOCK, film_folds
 from sgbt.resources import CATALOGUE
 
 pytestmark = pytest.mark.network

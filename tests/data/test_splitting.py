@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgbt.data.splitting import cut, mixed
+from sgbt.data.dataset import cut, mixed
 
 rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6)), max_size=40)
 fractions = st.floats(0, 0.99)

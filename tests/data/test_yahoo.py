@@ -11,7 +11,7 @@ import pytest
 
 from sgbt.core.errors import DataError
 from sgbt.data import TextDataset, load_dataset
-from sgbt.data.yahoo import LABELS
+from sgbt.data.published import YAHOO_LABELS as LABELS
 
 TITLES = [(number % 10, f"why {number}?", f"tell me\\nmore {number}", f"because, {number}") for number in range(60)]
 

@@ -13,7 +13,9 @@ from tests.resources.things import Given
 from sgbt.resources import CATALOGUE, check, get
 from sgbt.resources.acquire import is_genuine
 from sgbt.resources.imdb import build_from_official
-from sgbt.resources.members import (
+from sgbt.resources.resource import Layout
+from sgbt.resources.sources import (
+    SourceFailure,
     copy_member,
     copy_members_below,
     fingerprint_of_files,
@@ -21,8 +23,6 @@ from sgbt.resources.members import (
     member,
     sha256_of_content,
 )
-from sgbt.resources.resource import Layout
-from sgbt.resources.sources import SourceFailure
 
 TEXT = bytes(range(256)) * 200
 

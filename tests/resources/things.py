@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sgbt.resources import CATALOGUE, Layout, Provider, Resource
-from sgbt.resources.members import fingerprint_of_files
-from sgbt.resources.sources import Errand, Source, SourceFailure, WebAddress
+from sgbt.resources.sources import Errand, Source, SourceFailure, WebAddress, fingerprint_of_files
 
 CONTENT = b"the real thing\n" * 4000
 PATH = "things/thing.txt"

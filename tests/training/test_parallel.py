@@ -116,7 +116,7 @@ def test_two_processes_train_what_one_does(two: Launched, number: int, tmp_path:
 def test_two_processes_agree_on_words_that_are_tied(two: Launched, tmp_path: Path) -> None:
     """Substitutes start at one point, so that rounding decides which of them is the worst: weights are not compared.
 
-    Nor is the part drawn_together, a mean over distinct sets, of which each process has its own.
+    Nor is the part compactness, a mean over distinct sets, of which each process has its own.
     """
     trained(RUNS[6], tmp_path / "one")
     first, second = two.answers[6]

@@ -2,18 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import html
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
 from sgbt.attacks import AttackResult
 from sgbt.attacks.result import by_class as answers_by_class
-from sgbt.bridges.card_attacks import CardAttack
-from sgbt.bridges.card_labels import Labels
-from sgbt.bridges.escaping import as_text
 from sgbt.certify import Certificate
 from sgbt.certify.rows.summary import Summary
 from sgbt.certify.rows.summary import by_class as proofs_by_class
 from sgbt.core.by_class import ByClass
 from sgbt.core.shares import Share
+from sgbt.core.visible import visible
+
+if TYPE_CHECKING:
+    from sgbt.bridges.card_attacks import CardAttack
+
+_MARKS = re.compile(r"[\\`*_{}\[\]#|~$!]")
+_BEGINNING = re.compile(r"^(\d+)([.)])|^([-+=])")
+_ADDRESSES = {"://": ":&#47;&#47;", "www.": "www&#46;", "@": "&#64;"}
+_UNPRINTABLE = re.compile("[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def as_text(text: object) -> str:
+    """One line of Markdown that shows these letters: no cell, tag, link, emphasis or heading begins or ends in it."""
+    escaped = _MARKS.sub(r"\\\g<0>", html.escape(_in_one_line(text), quote=False))
+    escaped = _BEGINNING.sub(lambda found: f"{found[1] or ''}\\{found[2] or found[3]}", escaped)
+    for address, entity in _ADDRESSES.items():
+        escaped = escaped.replace(address, entity)
+    return escaped
+
+
+def as_code(text: object) -> str:
+    """These letters as code, also in a cell of a table, where a span can hold neither every pipe nor every backtick."""
+    line = _in_one_line(text)
+    return f"<code>{as_text(line)}</code>" if re.search(r"[`|\\<&]", line) else f"`{line}`"
+
+
+def as_yaml(value: Any) -> str:
+    """A value of JSON on one line of YAML, which every reader of YAML 1.1 and 1.2 reads as that value."""
+    if isinstance(value, str):
+        whole = _HALVES.sub("\ufffd", value)
+        return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(whole, ensure_ascii=False))
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{as_yaml(str(name))}: {as_yaml(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(as_yaml, value)) + "]"
+    if isinstance(value, float):  # 4e-05 would be a text
+        return format(Decimal(repr(value)), "f") if math.isfinite(value) else "null"
+    return json.dumps(value)
+
+
+def _in_one_line(text: object) -> str:
+    return visible(" ".join(str(text).split()))
+
+
+class Labels(StrEnum):
+    """What is known of the labels, as a card says it."""
+
+    COMPARED = "Labels are those of the data, compared row by row."
+    STATED = "Labels are those of the data as the rows state them; they were not compared with it."
+    OWN = (
+        "The texts have no labels of their own: the labels are the model's own answers. These figures say which answers"
+        " stay; how many are right is not known."
+    )
+    UNKNOWN = (
+        "The rows, of an earlier version, do not say where their labels come from, and no data was given to compare"
+        " them with: if they are the model's own answers, every text counts as right."
+    )
+
+    @staticmethod
+    def of(rows: Sequence[Certificate | AttackResult], *, compared: bool) -> Labels:
+        """What rows say of their labels, unless these were compared with the data."""
+        said = {row.labelled for row in rows}
+        if compared:
+            return Labels.COMPARED
+        if False in said:
+            return Labels.OWN
+        return Labels.UNKNOWN if None in said else Labels.STATED
+
 
 Figures = list[tuple[str, Share]]
 NOTHING = "nothing to replace"

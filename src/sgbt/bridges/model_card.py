@@ -7,11 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sgbt.bridges.card_attacks import attack_lines
-from sgbt.bridges.card_figures import NOTHING, Figures, class_lines, figure_lines, figures_of, meaning
-from sgbt.bridges.card_labels import Labels
-from sgbt.bridges.escaping import as_code, as_text, as_yaml
-from sgbt.bridges.measured import Measured
+from sgbt.bridges.card_attacks import Measured, attack_lines
+from sgbt.bridges.card_figures import (
+    NOTHING,
+    Figures,
+    Labels,
+    as_code,
+    as_text,
+    as_yaml,
+    class_lines,
+    figure_lines,
+    figures_of,
+    meaning,
+)
 from sgbt.certify.rows.comparison import Sample, drawn_seed
 from sgbt.data import Split
 from sgbt.models import TextClassifier, covers_weights_alone, load_classifier

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sgbt.bridges.packages import classifier_of, imported
+from sgbt.bridges.hub import classifier_of, imported
 from sgbt.models import TextClassifier
 
 

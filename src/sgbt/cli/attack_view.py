@@ -62,9 +62,7 @@ def show_summary(results: Sequence[AttackResult], names: Sequence[str], console:
         broken = {result.index for result in results if result.status == SUCCESS}
         texts = {result.index for result in results}
         robust = {result.index for result in results if result.status == FAILED} - broken
-        console.print(
-            f"robust against all {len(methods)}, of all texts: {Share(len(robust), len(texts))}", soft_wrap=True
-        )
+        console.print(f"robust against all {len(methods)}, of all texts: {Share(len(robust), len(texts))}")
     show_classes(by_class(results, names), console)
 
 
@@ -84,7 +82,6 @@ def show_examples(results: Sequence[AttackResult], count: int, classifier: TextC
             f"[bold]text {result.index}[/bold], {escape(result.method)}: {escape(names[result.label])} -> "
             f"{escape(names[result.after])}, {len(result.swaps)} of {result.words} words, {result.queries:,} queries",
             markup=True,
-            soft_wrap=True,
         )
         console.print(marked_text(result, classifier))
 

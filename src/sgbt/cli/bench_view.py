@@ -39,9 +39,7 @@ class BenchView(Drawn, BenchListener):
         self._total, self._done = len(units), len(finished)
         done = {unit.key for unit in finished}
         self._pace.expect([unit for unit in units if unit.key not in done])
-        self._console.print(
-            f"{self._title}: {len(units):,} units, {len(finished):,} of them done before", soft_wrap=True
-        )
+        self._console.print(f"{self._title}: {len(units):,} units, {len(finished):,} of them done before")
 
     def started(self, unit: Unit) -> None:
         """A unit was begun."""
@@ -61,7 +59,7 @@ class BenchView(Drawn, BenchListener):
         self._done += not error
         self._failed += bool(error)
         told = f"failed: {unit.title}: {error}" if error else f"done: {unit.title}, {_shown(took)}"
-        self._console.print(f"{told} ({self._state()})", soft_wrap=True)
+        self._console.print(f"{told} ({self._state()})")
 
     def _state(self) -> str:
         failed = f", {self._failed:,} failed" if self._failed else ""
@@ -98,14 +96,14 @@ def _shown(seconds: float) -> str:
 def show_outcome(outcome: Outcome, out: Path, console: Console) -> None:
     """What was done, what failed, and where the records are."""
     for title, error in outcome.failed.items():
-        console.print(f"failed: {title}: {error}", soft_wrap=True)
+        console.print(f"failed: {title}: {error}")
     for record in outcome.records:
         if record.by_class:
             show_warning(record.by_class, console, f"{record.name}: ")
     done = len(outcome.units) - len(outcome.failed)
-    console.print(f"{done:,} of {len(outcome.units):,} units done, {len(outcome.failed):,} failed", soft_wrap=True)
-    console.print(f"{len(outcome.records):,} run records in {out / 'records.jsonl'}", soft_wrap=True)
-    console.print(f"for tables and plots: sgbt report {out} --out report.html", soft_wrap=True)
+    console.print(f"{done:,} of {len(outcome.units):,} units done, {len(outcome.failed):,} failed")
+    console.print(f"{len(outcome.records):,} run records in {out / 'records.jsonl'}")
+    console.print(f"for tables and plots: sgbt report {out} --out report.html")
 
 
 def show_estimate(found: Estimate, workers: int, console: Console) -> None:
@@ -121,7 +119,6 @@ def show_estimate(found: Estimate, workers: int, console: Console) -> None:
         f"{len(found.units):,} units; at most {_hours(found.hours)} hours of one core, so "
         f"{_hours(found.hours / workers)} hours with {workers} of this machine's cores; "
         f"{found.disk / 2**30:,.3g} GiB of disk",
-        soft_wrap=True,
     )
     console.print(found.note, soft_wrap=True)
 

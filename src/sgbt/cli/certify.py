@@ -49,10 +49,7 @@ def certify_(
     max_substitutions: opt.Budget = None,
     substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
-    threat: Annotated[
-        str | None,
-        typer.Option(help='What may be done to a text in place of substitutions: "model + typos:1 + delete:2".'),
-    ] = None,
+    threat: opt.ThreatName = None,
     oracle: Annotated[
         int, typer.Option(min=0, max=opt.LARGEST, help="Enumerate texts with at most so many variants; 0 for none.")
     ] = ORACLE_LIMIT,

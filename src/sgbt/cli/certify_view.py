@@ -52,7 +52,7 @@ def against_substitutions(
             out=out,
             listener=lambda done, of: bars.update(task, completed=done, total=of),
         )
-    console.print(f"{run}: {len(chosen):,} texts of {chosen.source}; {table!r}", soft_wrap=True)
+    console.print(f"{run}: {len(chosen):,} texts of {chosen.source}; {table!r}")
     if max_substitutions is not None:
         console.print(f"at most {max_substitutions} words replaced at once")
     robust = robust_by_oracle(classifier, chosen.texts, proofs, table, most=oracle) if oracle else None
@@ -130,7 +130,7 @@ def show(summary: Summary, robust: Robust | None, most: int, console: Console, *
         tiers.add_row(tier.name, f"{tier.tried:,}", f"{tier.certified:,}", *times)
     console.print(tiers)
     cut = f"; {summary.truncated:,} texts are longer than the model reads" if summary.truncated else ""
-    console.print(f"a margin counts above the rounding slack {summary.slack:.2g}{cut}", soft_wrap=True)
+    console.print(f"a margin counts above the rounding slack {summary.slack:.2g}{cut}")
 
 
 def show_classes(found: ByClass, console: Console) -> None:

@@ -29,23 +29,21 @@ def describe_dataset(dataset: TextDataset, console: Console) -> None:
         median, longest = (int(np.median(lengths)), int(lengths.max())) if len(split) else (0, 0)
         table.add_row(split.name, f"{len(split):,}", labels, f"{median:,}", f"{longest:,}")
     console.print(table)
-    console.print(f"copies: {dataset.duplicates}", soft_wrap=True)
+    console.print(f"copies: {dataset.duplicates}")
 
 
 def describe_vectors(dataset: TextDataset, vectors: EmbeddingTable, console: Console) -> None:
     """How much of the training text has a vector."""
     coverage = vectors.coverage(dataset.train.tokenised().counts())
-    console.print(
-        f"vectors {vectors.name}: {len(vectors):,} words of width {vectors.width}; {coverage}", soft_wrap=True
-    )
+    console.print(f"vectors {vectors.name}: {len(vectors):,} words of width {vectors.width}; {coverage}")
 
 
 def describe_substitutions(dataset: TextDataset, table: SubstitutionTable, console: Console) -> None:
     """How much an adversary may change, in figures and in one text."""
     tokens = dataset.test.tokenised()
-    console.print(f"substitutions {table.describe()}", soft_wrap=True)
+    console.print(f"substitutions {table.describe()}")
     texts = [tokens.words(row) for row in range(min(len(tokens), 2000))]
-    console.print(f"in test: {table.describe_texts(texts)}", soft_wrap=True)
+    console.print(f"in test: {table.describe_texts(texts)}")
     if len(dataset.test):
         shortest = min(range(len(texts)), key=lambda row: abs(len(texts[row]) - EXAMPLE_WORDS))
         show_text(dataset.test.texts[shortest], table, console)
@@ -78,7 +76,6 @@ def show_reach(row: Mapping[str, Any], console: Console) -> None:
         f"{row['substitutions']['name']}: {row['words_with_substitutes']:,} words have substitutes; in test "
         f"{words.count:,} of {words.total:,} running words ({words.value:.1%}) can be replaced, and a word or more in "
         f"{texts.count:,} of {texts.total:,} texts ({texts.value:.1%})",
-        soft_wrap=True,
     )
 
 
@@ -96,5 +93,5 @@ def show_text(text: str, table: SubstitutionTable, console: Console) -> None:
         position = end
     shown.append(text[position:])
     variants = combinations(table, tokens.words)
-    console.print(f"for example, this text of {len(tokens)} words has {variants:,} variants:", soft_wrap=True)
+    console.print(f"for example, this text of {len(tokens)} words has {variants:,} variants:")
     console.print(shown)

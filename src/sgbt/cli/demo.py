@@ -53,7 +53,6 @@ def demo(
     console.print(
         f"{len(data.dataset.train):,} of {data.of_train:,} training reviews, {len(data.dataset.dev):,} to choose by, "
         f"{len(data.dataset.test):,} of {data.of_test:,} test reviews; {data.table.describe()}",
-        soft_wrap=True,
     )
     found = {}
     for number, name in enumerate((NORMAL, CERTIFIED), start=4):
@@ -71,4 +70,4 @@ def demo(
 
 
 def _say(title: str) -> None:
-    console.print(f"[bold]{title}[/bold]", markup=True, soft_wrap=True)
+    console.print(f"[bold]{title}[/bold]", markup=True)

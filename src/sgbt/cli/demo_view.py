@@ -35,11 +35,10 @@ def show(results: Sequence[Measured], data: Data, out: Path, page: Path, texts: 
     console.print(
         f"Of {len(data.dataset.test)} test reviews that neither model saw. Robust: right, and broken by no attack. "
         "Certified: right, and proven that no combination of substitutes changes it. In brackets: 95 % intervals.",
-        soft_wrap=True,
     )
     for each in results:
         if vacuous := Summary.of(each.proofs).vacuous.count:
-            console.print(f"{each.name}: {vacuous:,} more are right and have no word to replace.", soft_wrap=True)
+            console.print(f"{each.name}: {vacuous:,} more are right and have no word to replace.")
         show_warning(by_class(each.proofs, data.dataset.label_names), console, f"{each.name}: ")
     console.print()
     fooled = min(len({result.index for result in normal.attacks if result.status == SUCCESS}), SHOWN)
@@ -48,12 +47,12 @@ def show(results: Sequence[Measured], data: Data, out: Path, page: Path, texts: 
     if proof := _chosen(normal, firm):
         _show_proven(proof, data, console)
     console.print()
-    console.print(f"[bold]The report[/bold]: {escape(str(page))}", markup=True, soft_wrap=True)
+    console.print(f"[bold]The report[/bold]: {escape(str(page))}", markup=True)
     own = out / firm.name
     rows = f"{own / 'certificates.jsonl'} --model {own} --attacks {own / 'attacks.jsonl'} --texts {texts}"
-    console.print(f"[bold]Prove it again[/bold]: {escape(f'{program()} verify {rows}')}", markup=True, soft_wrap=True)
+    console.print(f"[bold]Prove it again[/bold]: {escape(f'{program()} verify {rows}')}", markup=True)
     following = escape(f"{program()} serve {out / normal.name} {out / firm.name}")
-    console.print(f"[bold]Next[/bold]: {following}", markup=True, soft_wrap=True)
+    console.print(f"[bold]Next[/bold]: {following}", markup=True)
 
 
 def report_of(results: Sequence[Measured]) -> Report:
@@ -123,7 +122,6 @@ def _show_proven(proof: Certificate, data: Data, console: Console) -> None:
         f"text {proof.index}: {label}, proven for all {counted(versions)} versions of it: {proof.replaceable} of its "
         f"{proof.words} words have substitutes (marked), in any combination (bound {proof.tier}, margin at least "
         f"{proof.margin:.3g})",
-        soft_wrap=True,
     )
     console.print(_marked(text, data, ("", "") if console.is_terminal else ("<", ">")))
 

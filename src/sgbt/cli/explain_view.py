@@ -54,19 +54,17 @@ def _verdict(told: Explanation, classifier: TextClassifier, console: Console) ->
     label, rival = names[proof.label], names[told.rival]
     words = "any number of words" if proof.max_substitutions is None else f"at most {proof.max_substitutions} words"
     if proof.verdict is Verdict.MISCLASSIFIED:
-        console.print(f"misclassified: read as {names[proof.predicted]}, not {label}", soft_wrap=True)
+        console.print(f"misclassified: read as {names[proof.predicted]}, not {label}")
         return
     meaning = f"no replacement of {words} changes it" if proof.certified else f"not proven for {words}"
-    console.print(f"{label}: {proof.verdict}; {meaning}", soft_wrap=True)
+    console.print(f"{label}: {proof.verdict}; {meaning}")
     console.print(
         f"margin over {rival}: {told.clean:.4g} as it stands, at least {proof.margin:.4g} whatever is replaced"
         f" (tier {proof.tier}, slack {proof.slack:.2g})",
-        soft_wrap=True,
     )
     if proof.radius is not None:
         console.print(
             f"radius: safe with up to {proof.radius} of its {proof.replaceable} replaceable words replaced",
-            soft_wrap=True,
         )
 
 
@@ -74,24 +72,24 @@ def _vacuous(told: Explanation, classifier: TextClassifier, console: Console) ->
     """Nothing was proven: say why, and the margin of the one version that there is."""
     proof, names = told.certificate, classifier.label_names
     why = "no word may be replaced" if proof.replaceable else "none of its words has a substitute"
-    console.print(f"{names[proof.label]}: nothing to replace; {why}, so nothing was to be proven", soft_wrap=True)
-    console.print(f"margin over {names[told.rival]}: {told.clean:.4g} as it stands", soft_wrap=True)
+    console.print(f"{names[proof.label]}: nothing to replace; {why}, so nothing was to be proven")
+    console.print(f"margin over {names[told.rival]}: {told.clean:.4g} as it stands")
 
 
 def _read(proof: Certificate, console: Console) -> None:
     """How much of the text the model knows at all."""
     if proof.truncated:
-        console.print(f"only the first {proof.read:,} of {proof.words:,} words are read", soft_wrap=True)
+        console.print(f"only the first {proof.read:,} of {proof.words:,} words are read")
     if not proof.read:
-        console.print("the text has no words", soft_wrap=True)
+        console.print("the text has no words")
     elif proof.unknown:
         alone = "; the model knows none of them" if proof.unknown == proof.read else ""
-        console.print(f"{proof.unknown:,} of {proof.read:,} words unknown{alone}", soft_wrap=True)
+        console.print(f"{proof.unknown:,} of {proof.read:,} words unknown{alone}")
 
 
 def _weakest(told: Explanation, console: Console) -> None:
     if not told.weakest:
-        console.print("no replacement lowers the bound", soft_wrap=True)
+        console.print("no replacement lowers the bound")
         return
     table = Table("word", "becomes", "lowers the bound by", "substitutes", box=None, pad_edge=False)
     for word in told.weakest[:SHOWN]:
@@ -101,5 +99,4 @@ def _weakest(told: Explanation, console: Console) -> None:
     console.print(
         f"tier {told.tier}: {told.clean:.4g} as it stands, {told.base - told.clean:+.4g} that no single word causes,"
         f" {lost:+.4g} for all words together = {told.margin:.4g}",
-        soft_wrap=True,
     )

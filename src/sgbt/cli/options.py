@@ -76,6 +76,13 @@ Substitutions = Annotated[
         "where that cannot be had."
     ),
 ]
+ThreatName = Annotated[
+    str | None,
+    typer.Option(
+        help='What may be done to a text in place of substitutions: "counter_fitted + typos:1 + delete:2"; model is '
+        "the table that a trained model was made for. Only --model linear is trained for one."
+    ),
+]
 Budget = Annotated[
     int | None, typer.Option(max=LARGEST, help="At most this many words replaced at once; otherwise any number.")
 ]

@@ -51,7 +51,7 @@ class Reading:
         A test file may be sorted by label, and a command with `--limit` takes the first texts: they come mixed.
         """
         from sgbt.data import load_dataset
-        from sgbt.data.splitting import mixed
+        from sgbt.data.dataset import mixed
 
         with ProgressBars() as bars:
             dataset = load_dataset(

@@ -56,17 +56,17 @@ def serve_(
             told = f"{model['name']}: {model['kind']}, trained by {model['objective']} on {model['dataset']}"
             console.print(told, soft_wrap=True)
         secret = "#token=TOKEN" if token else ""
-        console.print(f"the page:  {address}{secret}", soft_wrap=True)
-        console.print(f"the programming interface:  {address}docs", soft_wrap=True)
-        console.print("ctrl-C ends it", soft_wrap=True)
+        console.print(f"the page:  {address}{secret}")
+        console.print(f"the programming interface:  {address}docs")
+        console.print("ctrl-C ends it")
 
     source = context.get_parameter_source("token")
     if source is not None and source.name == "COMMANDLINE":
-        console.print("advice: whoever can run ps sees --token; set SGBT_TOKEN instead", soft_wrap=True)
-    console.print("loading ...", soft_wrap=True)
+        console.print("advice: whoever can run ps sees --token; set SGBT_TOKEN instead")
+    console.print("loading ...")
     limits = Limits(workers=workers, per_minute=per_minute, burst=max(per_minute // 4, 1))
     runs = [run] if other is None else [run, other]
     try:
         serve(runs, host=host, port=port, token=token, limits=limits, proxy=trust_proxy, ready=ready)
     except KeyboardInterrupt:  # the way to end it
-        console.print("ended", soft_wrap=True)
+        console.print("ended")

@@ -36,10 +36,7 @@ def train_(
     ] = None,
     substitutions: opt.Substitutions = "auto",
     vectors: opt.Vectors = "glove",
-    threat: Annotated[
-        str | None,
-        typer.Option(help='Fit --model linear to the worst case of a threat: "typos:2", "counter_fitted + delete:2".'),
-    ] = None,
+    threat: opt.ThreatName = None,
     limit: opt.Limit = None,
     test: Annotated[bool, typer.Option("--test", help="At the end, measure accuracy on the test split, once.")] = False,
     threads: opt.Threads = None,

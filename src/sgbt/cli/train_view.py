@@ -50,7 +50,7 @@ class TrainingView(Drawn):
         if self._console.is_terminal:
             self._bars.update(self._task, total=of, completed=done, description=title, told="", visible=True)
         elif now - self._prepared > QUIET_SECONDS:
-            self._console.print(f"{title}: {done:,} of {of:,} texts", soft_wrap=True)
+            self._console.print(f"{title}: {done:,} of {of:,} texts")
             self._prepared = now
 
     def for_parts(self) -> PartsView:
@@ -78,7 +78,6 @@ class TrainingView(Drawn):
             left = (now - self._began) / self._taken * (self._steps - number - 1)
             self._console.print(
                 f"{self._title}, step {number + 1} of {self._steps}: {self._state(now)}, {left:.0f} s left",
-                soft_wrap=True,
             )
             self._told = now
 
@@ -88,7 +87,7 @@ class TrainingView(Drawn):
         mark = " (best so far)" if best else ""
         took = f"{time.monotonic() - self._began:.0f} s"
         state = [self._state(time.monotonic()), *([told + mark] if told else []), took]
-        self._console.print(f"{self._title}: {'; '.join(state)}", soft_wrap=True)
+        self._console.print(f"{self._title}: {'; '.join(state)}")
 
     def _state(self, now: float) -> str:
         if not self._taken:
@@ -175,7 +174,7 @@ def rebuilt(name: str, out: Path, console: Console, *, data_home: Path | None) -
     """Train a published model again, by the name of its cell."""
     published = Published.named(name, data_home=data_home)
     source = published.source
-    console.print(f"{published.cell.name} of the grid {name.partition(':')[0]}", soft_wrap=True)
+    console.print(f"{published.cell.name} of the grid {name.partition(':')[0]}")
     with TrainingView(console) as view:
         run = published.train(out, view)
     if published.reads_whole:
@@ -183,7 +182,7 @@ def rebuilt(name: str, out: Path, console: Console, *, data_home: Path | None) -
         read = Reading(source.source, source.text, source.label)
         (replace(read, dev=0.0) if source.dev == 0 else read).keep(out, whole)
     show_dev(run, published.materials.dataset(replace(source, split=TEST)).dev, console)
-    console.print(f"saved in {out}", soft_wrap=True)
+    console.print(f"saved in {out}")
 
 
 def answers(model: TextClassifier, split: Split) -> ByClass:
@@ -208,7 +207,7 @@ def show_dev(run: Run, dev: Split, console: Console) -> None:
     """
     console.print(chosen_epoch(run.dev), soft_wrap=True)
     if "certified" in run.dev and (fixed := nothing_to_replace(run.model, dev)):
-        console.print(f"{fixed:,} of the {len(dev):,} texts of dev have nothing to replace", soft_wrap=True)
+        console.print(f"{fixed:,} of the {len(dev):,} texts of dev have nothing to replace")
     if len(dev):
         show_classes(answers(run.model, dev), console)
 

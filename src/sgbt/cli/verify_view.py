@@ -62,11 +62,9 @@ def of_rows(known: KnownTexts, rows: Sequence[Certificate]) -> KnownTexts:
 def show(found: Verified, console: Console) -> None:
     """What was checked, line by line."""
     what = "model, table, text, label" if found.labels else "model, table, text (labels are not known)"
-    console.print(f"{what}: as the rows say, {found.rows:,} of {found.rows:,} rows", soft_wrap=True)
+    console.print(f"{what}: as the rows say, {found.rows:,} of {found.rows:,} rows")
     drawn = "" if found.seed is None else f", drawn by seed {found.seed}"
-    console.print(
-        f"proven again: {found.reproven:,} of {found.rows:,} rows{drawn}; none claims too much", soft_wrap=True
-    )
+    console.print(f"proven again: {found.reproven:,} of {found.rows:,} rows{drawn}; none claims too much")
     notes = {
         "rows have a scale below 1: studies, which prove nothing about texts": found.studies,
         "rows say that nothing may be replaced, and are not certified": found.vacuous,
@@ -76,16 +74,16 @@ def show(found: Verified, console: Console) -> None:
     }
     for note, count in notes.items():
         if count:
-            console.print(f"note: {count:,} {note}", soft_wrap=True)
+            console.print(f"note: {count:,} {note}")
     if found.attack_rows:
-        console.print(f"attack rows replayed: {found.attack_rows:,}, none contradicts", soft_wrap=True)
+        console.print(f"attack rows replayed: {found.attack_rows:,}, none contradicts")
     for each in found.attacked:
         shares = f"certified {_shown(each.certified)} <= robust {_shown(each.robust)} <= clean {_shown(each.clean)}"
         few = each.clean.total < each.certificates
         of = f", of {each.certificates:,} with certificates" if few else ""
-        console.print(f"{each.method}: {shares} of {each.clean.total:,} texts{of}", soft_wrap=True)
+        console.print(f"{each.method}: {shares} of {each.clean.total:,} texts{of}")
     for apart in found.apart:
-        console.print(f"{apart.method}: {apart.rows:,} rows not compared: {apart.reason}", soft_wrap=True)
+        console.print(f"{apart.method}: {apart.rows:,} rows not compared: {apart.reason}")
 
 
 def _shown(share: Share) -> str:

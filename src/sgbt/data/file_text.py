@@ -148,9 +148,9 @@ def _known(encoding: str) -> str:
     try:
         b"a".decode(encoding)
         codecs.getincrementaldecoder(encoding)
-    except UnicodeError:  # it is one, and wants more than a byte
+    except UnicodeDecodeError:  # it is one, and needs more than a byte
         pass
-    except (LookupError, ValueError) as problem:
+    except (LookupError, ValueError) as problem:  # a name that is no text is a ValueError too
         raise DataError(
             expected="the name of an encoding", got=repr(encoding), remedy="try --encoding utf-8 or latin-1"
         ) from problem

@@ -7,15 +7,19 @@ from typing import Any
 
 from sgbt.core.errors import DataError, did_you_mean
 from sgbt.core.seeds import check_seed
-from sgbt.data.dataset import Split, TextDataset, count_duplicates
+from sgbt.data.dataset import Split, TextDataset, count_duplicates, cut, mixed
 from sgbt.data.file_text import AUTO
-from sgbt.data.huggingface import is_hugging_face, read_hugging_face
-from sgbt.data.imdb import load_imdb
-from sgbt.data.labelled import LabelledTexts, labelled_texts, names_of, numbered, refuse_too_many
-from sgbt.data.splitting import cut, mixed
+from sgbt.data.labelled import (
+    LabelledTexts,
+    is_hugging_face,
+    labelled_texts,
+    names_of,
+    numbered,
+    read_hugging_face,
+    refuse_too_many,
+)
+from sgbt.data.published import YAHOO_LABELS, load_imdb, read_yahoo
 from sgbt.data.table_files import FileLayout, read_table
-from sgbt.data.yahoo import LABELS as YAHOO_LABELS
-from sgbt.data.yahoo import read_yahoo
 from sgbt.resources import Progress, get
 
 NAMES = ("imdb", "yahoo_answers")

@@ -10,8 +10,7 @@ from typing import BinaryIO
 import numpy as np
 
 from sgbt.core.errors import EmbeddingError
-from sgbt.embeddings.block import BLOCK_BYTES, Block, Keep, check_finite
-from sgbt.embeddings.header import header_of
+from sgbt.embeddings.block import BLOCK_BYTES, Block, Keep, check_finite, header_of
 
 
 def read_text(stream: BinaryIO, *, where: str, keep: Keep) -> Iterator[Block]:

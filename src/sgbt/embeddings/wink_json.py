@@ -14,8 +14,7 @@ import numpy as np
 
 from sgbt.core.documents import parse_json
 from sgbt.core.errors import EmbeddingError
-from sgbt.embeddings.block import BLOCK_BYTES, Block, Keep, check_finite
-from sgbt.embeddings.header import Header
+from sgbt.embeddings.block import BLOCK_BYTES, Block, Header, Keep, check_finite
 
 _START = re.compile(rb'"vectors"\s*:\s*\{')
 _ENTRY = re.compile(rb'\s*("(?:[^"\\]|\\.)*")\s*:\s*\[([^\[\]]*)\]\s*(,|\})')

@@ -26,10 +26,9 @@ from sgbt.core.files import (
 )
 from sgbt.core.locks import exclusive
 from sgbt.resources.catalogue import resource_named
-from sgbt.resources.members import UNREADABLE
 from sgbt.resources.progress import Progress, Silent
 from sgbt.resources.resource import Attempt, Layout, Located, Provider, Resource
-from sgbt.resources.sources import Errand, SourceFailure
+from sgbt.resources.sources import UNREADABLE, Errand, SourceFailure
 
 SETTLED_SECONDS = 0.1
 """A file system's clock ticks every few milliseconds: of two changes within one tick, it shows only the first."""

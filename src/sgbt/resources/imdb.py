@@ -23,8 +23,7 @@ from pathlib import Path
 from sgbt.core.documents import json_object, parse_json
 from sgbt.core.errors import ResourceError
 from sgbt.core.unpacking import open_gzip
-from sgbt.resources.members import member
-from sgbt.resources.sources import SourceFailure
+from sgbt.resources.sources import SourceFailure, member
 
 SPLITS = ("train", "test")
 PER_CLASS = 12_500

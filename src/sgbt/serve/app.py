@@ -4,22 +4,75 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
 from typing import Annotated, Any
 
 from fastapi import FastAPI, HTTPException, Query, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from sgbt.serve import schema
-from sgbt.serve.files import static_files
 from sgbt.serve.guard import CSV_PATH, PREDICT_PATH, Guard
 from sgbt.serve.jobs import Pool
-from sgbt.serve.monitoring import HEALTH_PATH, add_monitoring
-from sgbt.serve.predicting import PredictFirst
+from sgbt.serve.lanes import Lane
+from sgbt.serve.metrics import CONTENT_TYPE
 from sgbt.serve.refusals import REFUSALS, Responses, refuse_in_sentences
-from sgbt.serve.waiting import answer_to, lines_of, submitted
+from sgbt.serve.waiting import PredictFirst, answer_to, lines_of, submitted
 from sgbt.version import __version__
+
+FILE_KINDS = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+ADDRESSES = {"/": "index.html", "/docs": "docs.html"}
+"""Pages have addresses of their own; every other file is /static/ and its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """A file's content and what it is."""
+
+    content: bytes
+    kind: str
+
+
+def static_files() -> dict[str, StaticFile]:
+    """Every file by the path under which it is asked for."""
+    names = {name: address for address, name in ADDRESSES.items()}
+    found = {}
+    for entry in files("sgbt.serve").joinpath("static").iterdir():
+        kind = FILE_KINDS.get(entry.name.rpartition(".")[2])
+        if kind is not None:
+            found[names.get(entry.name, f"/static/{entry.name}")] = StaticFile(entry.read_bytes(), kind)
+    return found
+
+
+HEALTH_PATH, METRICS_PATH = "/health", "/metrics"
+HEALTH: Responses = {503: {"model": schema.Health, "description": "A process that should answer is not there."}}
+
+
+def add_monitoring(app: FastAPI, pool: Pool) -> None:
+    """Add both routes to an application."""
+
+    @app.get(HEALTH_PATH, response_model=schema.Health, responses=REFUSALS | HEALTH)
+    async def health() -> JSONResponse:
+        """Whether the server can answer. No token is needed: nothing is said that a stranger may not know."""
+        problems = pool.problems
+        found = schema.Health(
+            status="degraded" if problems else "ok", identities=pool.identities, missing_workers=len(problems)
+        )
+        return JSONResponse(found.model_dump(), status_code=503 if problems else 200)
+
+    @app.get(METRICS_PATH, response_class=PlainTextResponse, responses=REFUSALS)
+    async def metrics() -> Response:
+        """What the server has done so far, in the text format of Prometheus."""
+        waiting = {str(lane): pool.lanes.count(lane) for lane in Lane}
+        return Response(pool.metrics.lines(waiting=waiting, restarts=pool.restarts), media_type=CONTENT_TYPE)
+
 
 ABOUT = """Label a text, prove that no substitution of its words changes the label, or try to change it.
 

@@ -156,46 +156,30 @@ class LatticeBuilder:
         """One edge."""
         self.edges.append((source, target, kind, cost, choices))
 
-    def built(self, ids: tuple[int, ...], threat: Threat, *, first: int, last: int, bounded: set[int]) -> Lattice:
-        """The lattice of what was added and lies on a way from the first node to the last.
+    def built(self, ids: tuple[int, ...], threat: Threat, *, last: int, bounded: set[int]) -> Lattice:
+        """The lattice of what was added; kinds in `bounded` keep their budget on every path already.
 
-        Kinds in `bounded` keep their budget on every path already.
+        The first node is the one with the lowest key. Nodes from which the last one cannot be reached may be left.
         """
         edges = np.array(self.edges, dtype=np.int64).reshape(-1, 5)
-        order = sorted(self.keys, key=lambda key: key)
-        rank = np.empty(len(order), dtype=np.int64)
-        for place, key in enumerate(order):
-            rank[self.keys[key]] = place
+        width = max(map(len, self.keys))
+        keys = np.array([key + (0,) * (width - len(key)) for key in self.keys], dtype=np.int64)
+        rank = np.empty(len(keys), dtype=np.int64)
+        rank[np.lexsort(keys.T[::-1])] = np.arange(len(keys))
+        assert rank[last] == len(keys) - 1, "the last node has the highest key"
         source, target = rank[edges[:, 0]], rank[edges[:, 1]]
-        useful = _on_the_way(source, target, int(rank[first]), int(rank[last]), len(order))
-        numbers = useful.cumsum() - 1
-        kept = useful[source] & useful[target]
-        chosen = np.argsort(target[kept], kind="stable")
-        edges, source, target = (part[kept][chosen] for part in (edges, source, target))
+        order = np.argsort(target, kind="stable")
+        edges, source, target = edges[order], source[order], target[order]
         limits = [(KINDS.index(edit.kind), edit.at_most) for edit in threat.edits]
-        total = threat.total
         return Lattice(
             ids=ids,
-            source=numbers[source],
-            target=numbers[target],
+            source=source,
+            target=target,
             kind=edges[:, 2],
             cost=edges[:, 3],
             choices=edges[:, 4],
-            nodes=int(useful.sum()),
+            nodes=len(keys),
             sets=self.sets,
             limited=tuple((kind, most) for kind, most in limits if most is not None and kind not in bounded),
-            total=total,
+            total=threat.total,
         )
-
-
-def _on_the_way(source: Ints, target: Ints, first: int, last: int, nodes: int) -> NDArray[np.bool_]:
-    """Which nodes can be reached from the first and reach the last."""
-    forth, back = np.zeros(nodes, dtype=bool), np.zeros(nodes, dtype=bool)
-    forth[first] = back[last] = True
-    for edge in np.argsort(source, kind="stable").tolist():
-        if forth[source[edge]]:
-            forth[target[edge]] = True
-    for edge in np.argsort(-target, kind="stable").tolist():
-        if back[target[edge]]:
-            back[source[edge]] = True
-    return forth & back

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -13,8 +14,8 @@ from sgbt.threats.lattice import ChoiceSets, Lattice, LatticeBuilder
 from sgbt.threats.misspelt import Misspelt
 from sgbt.threats.near_words import MOST_EDITS
 from sgbt.threats.threat import ANY, KINDS, Edit, Threat
-from sgbt.threats.token_classes import State, is_read_so
-from sgbt.threats.typos import INSERTED, REOPENED, TYPOS, WALL, Node, TypoReader
+from sgbt.threats.token_classes import COMMON, State, is_read_so
+from sgbt.threats.typos import INSERTED, PLAIN, REOPENED, TYPOS, WALL, Node, TypoReader
 from sgbt.threats.vocabulary import Vocabulary
 
 _END = (1 << 62,)
@@ -72,10 +73,10 @@ class LatticeMaker:
         tokens = self.tokenizer.tokenize(text)
         ids = tuple(self.vocabulary.encode(tokens.words))
         builder = LatticeBuilder(self.sets)
-        first, last = self._with_typos(tokens, builder) if self.edits else self._in_words(tokens, builder)
-        return builder.built(ids, self.threat, first=first, last=last, bounded={TYPOS})
+        last = self._with_typos(tokens, builder) if self.edits else self._in_words(tokens, builder)
+        return builder.built(ids, self.threat, last=last, bounded={TYPOS})
 
-    def _in_words(self, tokens: Tokens, builder: LatticeBuilder) -> tuple[int, int]:
+    def _in_words(self, tokens: Tokens, builder: LatticeBuilder) -> int:
         """Gaps between words are all the nodes there are, but for those within two words that an edit writes."""
         count = len(tokens)
         gaps = [builder.node(2 * gap) for gap in range(count + 1)]
@@ -85,51 +86,51 @@ class LatticeMaker:
             self._words.insert(gaps[gap], gaps[gap], builder)
             between = partial(builder.node, 2 * gap + 1)
             self._words.replace(tokens.words, gap, gaps[gap], gaps.__getitem__, between, builder)
-        return gaps[0], gaps[count]
+        return gaps[count]
 
-    def _with_typos(self, tokens: Tokens, builder: LatticeBuilder) -> tuple[int, int]:
+    def _with_typos(self, tokens: Tokens, builder: LatticeBuilder) -> int:
         stops = frozenset(tokens.starts) if self._words.any else frozenset()
         reader = TypoReader(tokens.lowered, self.edits, self._misspelt, builder, stops)
         walls = {2 * start: place for place, start in enumerate(tokens.starts)} | {2 * len(tokens.text): len(tokens)}
-        first, last = reader.node(Node(0, 0, 0, State.FREE)), builder.node(*_END)
+        reader.node((0, 0, PLAIN, State.FREE))
+        last = builder.node(*_END)
         for order, waiting in enumerate(reader.waiting):
             while waiting:
-                node = min(waiting)
-                waiting.remove(node)
+                node = heapq.heappop(waiting)
                 reader.read_from(node)
-                if node.state is State.NOT_MUST_FOLLOW:
+                _, _, sort, state = node
+                if state in (State.NOT_MUST_FOLLOW, COMMON):
                     continue
-                number = builder.node(*node.key)
                 if order == 2 * len(tokens.text):
-                    builder.add(number, last)
-                if order in walls and node.sort != REOPENED:
+                    builder.add(builder.node(*node), last)
+                if order in walls and sort != REOPENED:
                     self._wall(tokens, walls[order], node, reader)
-        return first, last
+        return last
 
     def _wall(self, tokens: Tokens, place: int, node: Node, reader: TypoReader) -> None:
         """Word edits of the word that begins at a node, and insertions before it."""
         if not self._words.any:
             return
         builder = reader.builder
-        wall = (node.order, node.used, WALL, 0)
+        wall = (node[0], node[1], WALL, 0)
         known = wall in builder.keys
         entry = builder.node(*wall)
-        builder.add(builder.node(*node.key), entry)
+        builder.add(builder.node(*node), entry)
         if known:
             return
         ends = [start * 2 for start in (0, *tokens.ends)]
         starts = [entry]
         if self._words.inserts:
-            inserted = builder.node(node.order, node.used, INSERTED, 0)
+            inserted = builder.node(node[0], node[1], INSERTED, 0)
             self._words.insert(entry, inserted, builder)
             self._words.insert(inserted, inserted, builder)
-            builder.add(inserted, reader.node(Node(node.order, node.used, REOPENED, State.FREE)))
+            builder.add(inserted, reader.node((node[0], node[1], REOPENED, State.FREE)))
             starts.append(inserted)
         for number, start in enumerate(starts):
-            between = partial(builder.node, node.order, node.used, REOPENED + 1 + number)
+            between = partial(builder.node, node[0], node[1], REOPENED + 1 + number)
 
             def gap(words: int) -> int:
-                return reader.node(Node(ends[words], node.used, 0, State.FREE))
+                return reader.node((ends[words], node[1], PLAIN, State.FREE))
 
             self._words.replace(tokens.words, place, start, gap, between, builder)
 

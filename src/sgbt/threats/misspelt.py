@@ -9,6 +9,8 @@ from sgbt.threats.near_words import NearWords
 from sgbt.threats.token_classes import JOINED_WORDS, Kind, is_word_character, kind_of
 from sgbt.threats.vocabulary import UNKNOWN, Vocabulary
 
+Targets = tuple[int, ...]
+"""For every class, the state behind a word of it, or -1."""
 Found = tuple[tuple[int, Kind, int], ...]
 """Triples (edits, class, number of the set of ids)."""
 
@@ -31,6 +33,7 @@ class Misspelt:
         self._sets = sets
         self.unchanged = lru_cache(maxsize=1 << 20)(self._unchanged)
         self.changed = lru_cache(maxsize=1 << 20)(self._changed)
+        self.grouped = lru_cache(maxsize=1 << 20)(self._grouped)
 
     def _unchanged(self, text: str) -> tuple[Kind, int] | None:
         """The class and set of a string that is a word as it is."""
@@ -46,6 +49,24 @@ class Misspelt:
         for away, kind in self._unknown(text, edits):
             found.setdefault((away, kind), set()).add(UNKNOWN)
         return tuple((away, kind, self._sets.number_of(ids)) for (away, kind), ids in sorted(found.items()))
+
+    def _grouped(self, text: str, edits: int, near: Targets, final: Targets) -> tuple[tuple[int, int, int], ...]:
+        """The same by the state behind the word: by `near`, and by `final` where all edits are used.
+
+        Triples (edits, state, number of the set of ids).
+        """
+        found: dict[tuple[int, int], list[int]] = {}
+        for away, kind, number in self.changed(text, edits):
+            state = (final if away == edits else near)[kind]
+            if state >= 0 and near[kind] >= 0:
+                found.setdefault((away, state), []).append(number)
+        return tuple(
+            (away, state, numbers[0] if len(numbers) == 1 else self._joined(numbers))
+            for (away, state), numbers in found.items()
+        )
+
+    def _joined(self, numbers: list[int]) -> int:
+        return self._sets.number_of({word for number in numbers for word in self._sets[number]})
 
     def _unknown(self, text: str, edits: int) -> list[tuple[int, Kind]]:
         """From how many edits on an unknown word of a class can be reached."""

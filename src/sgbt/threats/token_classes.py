@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from functools import cache, lru_cache
 from types import MappingProxyType
 
 from sgbt.data.tokenizer import ENGLISH, Tokenizer
@@ -110,6 +111,62 @@ NEXT = MappingProxyType({state: MappingProxyType(_from(state)) for state in Stat
 """For every state, the classes of words that may follow without a space, and the state behind them."""
 IN_A_RUN = frozenset({State.RUN, State.RUN_N, State.DIGITS, State.NUMBER, State.JOINED, State.NOT_MUST_FOLLOW})
 """States behind which no letter may follow without a space, but those of n't."""
+
+OPEN = frozenset(State) - IN_A_RUN
+"""States behind which a letter may follow."""
+COMMON = len(State)
+"""Not a state of the tokenizer: what all open states allow alike, so that it is written down once."""
+_SHARED = {
+    kind: target for kind, target in NEXT[State.FREE].items() if all(NEXT[state].get(kind) == target for state in OPEN)
+}
+
+
+@cache
+def targets_of(state: int) -> tuple[int, ...]:
+    """For every class, the state behind a word of it, -1 where it cannot stand; for an open state, only what is not
+    `COMMON` to all of them. With no edit left, `everything_of` is what to ask."""
+    if state == COMMON:
+        return tuple(int(_SHARED.get(kind, -1)) for kind in Kind)
+    shared = _SHARED if State(state) in OPEN else {}
+    return tuple(-1 if kind in shared else int(NEXT[State(state)].get(kind, -1)) for kind in Kind)
+
+
+@cache
+def everything_of(state: int) -> tuple[int, ...]:
+    """For every class, the state behind a word of it, -1 where it cannot stand."""
+    return tuple(int(NEXT[State(state)].get(kind, -1)) for kind in Kind)
+
+
+@lru_cache(maxsize=1 << 16)
+def without_edits(states: tuple[int, ...], following: str, stop: bool) -> tuple[int, ...]:
+    """The states of places where nothing is edited any more and these three characters follow: -1 where no text can
+    follow, and one state for all between which it makes no difference. At a `stop` the text may end."""
+    return tuple(-1 if state < 0 else _without_edits(State(state), following, stop) for state in states)
+
+
+def _without_edits(state: State, following: str, stop: bool) -> int:
+    letter = following[:1]
+    if state is State.NOT_MUST_FOLLOW:
+        return state if following == NOT else -1
+    if not letter or letter.isspace():
+        return State.FREE
+    if is_word_character(letter):
+        if state in IN_A_RUN:
+            may_join = following == NOT and state not in (State.NUMBER, State.JOINED)
+            return State.RUN if may_join else State.JOINED if stop else -1
+        matters = {
+            State.POINT_IN_NUMBER: letter.isdecimal(),
+            State.COMMA_IN_NUMBER: letter.isdecimal(),
+            State.APOSTROPHE: letter in "smdrvl",
+            State.N_APOSTROPHE: letter in "smdrvlt",
+        }
+        return state if matters.get(state) else State.FREE
+    if letter == "'":
+        return state if state is State.RUN_N else State.FREE
+    if letter in ".," and state in (State.DIGITS, State.NUMBER):
+        return State.DIGITS
+    return State.POINT if letter == "." and state in (State.POINT, State.POINT_IN_NUMBER) else State.FREE
+
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)+")
 

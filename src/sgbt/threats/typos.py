@@ -6,37 +6,40 @@ edits used so far and with what stands before it as far as the tokenizer cares (
 is a stretch that becomes one word at the cost of its distance from that word, a space that is passed, one that is
 inserted, or a character that becomes one. Two neighbouring characters that change places with the border between two
 words, or with one space, between them belong to no single stretch: such swaps have nodes of their own.
+
+Where no edit is left, what stands behind a place is known, and states between which it makes no difference are one.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Collection
-from dataclasses import dataclass
+from functools import lru_cache
 
-from sgbt.threats.lattice import LatticeBuilder
-from sgbt.threats.misspelt import Misspelt
+from sgbt.threats.lattice import NOTHING, LatticeBuilder
+from sgbt.threats.misspelt import Misspelt, Targets
 from sgbt.threats.threat import KINDS
-from sgbt.threats.token_classes import IN_A_RUN, NEXT, NOT, Kind, State, is_word_character
+from sgbt.threats.token_classes import (
+    COMMON,
+    NOT,
+    OPEN,
+    State,
+    everything_of,
+    is_word_character,
+    targets_of,
+    without_edits,
+)
 
 TYPOS = KINDS.index("typos")
 PLAIN, WALL, INSERTED, REOPENED = range(4)
 """Sorts of nodes at one place: in the text, where word edits begin, behind inserted words, in the text behind those."""
+SHARED = 9
+"""The sort of the node that states share behind which nearly the same may follow."""
 
-
-@dataclass(frozen=True, slots=True, order=True)
-class Node:
-    """A place in the text. Behind a swap (`sort` is how far it reaches) the place lies between both characters."""
-
-    order: int
-    """Twice the number of characters before it; one more between two that changed places."""
-    used: int
-    sort: int
-    state: State
-
-    @property
-    def key(self) -> tuple[int, ...]:
-        """By which a builder knows it."""
-        return (self.order, self.used, self.sort, int(self.state))
+Node = tuple[int, int, int, int]
+"""Twice the number of characters before it (one more between two that changed places), edits used, sort, state. Behind
+a swap, the sort is how far it reaches."""
+MUST = State.NOT_MUST_FOLLOW
 
 
 class TypoReader:
@@ -46,116 +49,124 @@ class TypoReader:
         self, text: str, edits: int, misspelt: Misspelt, builder: LatticeBuilder, stops: Collection[int] = ()
     ) -> None:
         self.text, self.edits, self.misspelt, self.builder = text, edits, misspelt, builder
+        self.size, self.stops = len(text), stops
         self.spaces = [letter.isspace() for letter in text]
         self.letters = [is_word_character(letter) for letter in text]
         self.goes_on = [letter and place not in stops for place, letter in enumerate(self.letters)] + [False]
-        self.waiting: list[set[Node]] = [set() for _ in range(2 * len(text) + 2)]
+        self.waiting: list[list[Node]] = [[] for _ in range(2 * len(text) + 2)]
+        self._seen: set[Node] = set()
 
     def node(self, node: Node) -> int:
         """The number of a node, which is kept to be read from."""
-        self.waiting[node.order].add(node)
-        return self.builder.node(*node.key)
+        if node not in self._seen:
+            self._seen.add(node)
+            heapq.heappush(self.waiting[node[0]], node)
+        return self.builder.node(*node)
 
-    def place(self, at: int, used: int, state: State, sort: int = PLAIN) -> Node:
-        """The node in front of the character `at`."""
-        return Node(2 * at, used, sort, state)
-
-    def link(self, source: Node, target: Node, choices: int = -1) -> None:
+    def link(self, source: Node, target: Node, choices: int = NOTHING) -> None:
         """An edge; it costs the edits by which its ends differ."""
-        cost = target.used - source.used
-        number = self.builder.node(*source.key)
-        self.builder.add(number, self.node(target), kind=TYPOS if cost else -1, cost=cost, choices=choices)
+        cost = target[1] - source[1]
+        number = self.node(target)
+        self.builder.edges.append((self.builder.keys[source], number, TYPOS if cost else -1, cost, choices))
 
     def read_from(self, node: Node) -> None:
         """Add every edge that leaves a node."""
-        if node.order % 2:
-            self._behind_swap(node)
+        order, used, sort, state = node
+        left = self.edits - used
+        at, behind_swap = order // 2, order % 2
+        if left and state in OPEN:
+            self.link(node, (order, used, sort if behind_swap else SHARED, COMMON))
+        if left and state not in (State.FREE, COMMON, MUST) and not (at < self.size and self.spaces[at]):
+            self.link(node, (order, used + 1, sort if behind_swap else PLAIN, State.FREE))
+        if behind_swap:
+            if left:
+                targets = targets_of(state)
+                for away, after, choices in self.misspelt.grouped("", left, targets, targets):
+                    self.link(node, (order, used + away, sort, after), choices)
+            if not self.spaces[at]:
+                self._words(node, self.text[at], at + sort)
+            elif state != MUST and not (left and state in OPEN):
+                self.link(node, (2 * (at + sort), used, PLAIN, State.FREE))
             return
-        at, left = node.order // 2, self.edits - node.used
-        may_stop = node.state is not State.NOT_MUST_FOLLOW
-        if at < len(self.text) and may_stop and self.spaces[at]:
-            self.link(node, self.place(at + 1, node.used, State.FREE))
-        if left and may_stop:
-            if node.state is not State.FREE and not (at < len(self.text) and self.spaces[at]):
-                self.link(node, self.place(at, node.used + 1, State.FREE))
-            if at < len(self.text) and not self.spaces[at]:
-                self.link(node, self.place(at + 1, node.used + 1, State.FREE))
-            if at + 1 < len(self.text) and self.spaces[at + 1] and not self.spaces[at]:
-                self.link(node, Node(2 * at + 1, node.used + 1, 2, State.FREE))
-            if left > 1 and at + 2 < len(self.text) and self.spaces[at + 2] and not self.spaces[at]:
-                self.link(node, Node(2 * at + 1, node.used + 2, 3, State.FREE))
+        if at < self.size and state != MUST and not (left and state in OPEN):
+            self._gaps(node, at, left)
         self._words(node, "", at)
 
-    def _behind_swap(self, node: Node) -> None:
-        first = node.order // 2
-        if self.edits > node.used:
-            if node.state not in (State.FREE, State.NOT_MUST_FOLLOW):
-                self.link(node, Node(node.order, node.used + 1, node.sort, State.FREE))
-            for away, kind, choices in self.misspelt.changed("", self.edits - node.used):
-                if kind in NEXT[node.state]:
-                    state = NEXT[node.state][kind]
-                    self.link(node, Node(node.order, node.used + away, node.sort, state), choices)
-        if not self.spaces[first]:
-            self._words(node, self.text[first], first + node.sort)
-        elif node.state is not State.NOT_MUST_FOLLOW:
-            self.link(node, self.place(first + node.sort, node.used, State.FREE))
+    def _gaps(self, node: Node, at: int, left: int) -> None:
+        """A space that is passed, a character that becomes one, or a space that comes before the character(s) here."""
+        used = node[1]
+        if self.spaces[at]:
+            self.link(node, (2 * at + 2, used, PLAIN, State.FREE))
+            return
+        if left:
+            self.link(node, (2 * at + 2, used + 1, PLAIN, State.FREE))
+            for reach in (2, 3)[:left]:
+                if at + reach - 1 < self.size and self.spaces[at + reach - 1]:
+                    self.link(node, (2 * at + 1, used + reach - 1, reach, State.FREE))
 
     def _words(self, node: Node, begun: str, at: int) -> None:
         """One word out of what was `begun` and the text from `at` on."""
-        text, left, spaces = self.text, self.edits - node.used, 0
-        letters = sum(map(is_word_character, begun))
-        follow = NEXT[node.state]
-        for end in range(at, len(text) + 1):
+        text, size, goes_on, misspelt = self.text, self.size, self.goes_on, self.misspelt
+        order, used, _, state = node
+        left = self.edits - used
+        targets = targets_of(state) if left else everything_of(state)
+        short = state != COMMON and (left > 0 or state not in OPEN)  # words of at most two letters, or of digits
+        spaces, letters, others = 0, sum(map(is_word_character, begun)), sum(map(str.isalpha, begun))
+        for end in range(at, size + 1):
             stretch = begun + text[at:end]
+            stuck = goes_on[end] and not text.startswith(NOT, end)
             if left:
-                self._swaps(node, stretch, end, left)
-            if stretch and not spaces:
-                kept = self.misspelt.unchanged(stretch)
-                if kept is not None and kept[0] in follow:
-                    self._end(node, end, 0, follow[kept[0]], kept[1])
-            most = left if not self.goes_on[end] or letters <= left or text.startswith(NOT, end) else left - 1
+                self._swaps(node, stretch, end, left, targets)
+            inside = stuck and (self.letters[end - 1] if end > at else bool(letters))
+            if stretch and not spaces and (left or not inside):
+                kept = misspelt.unchanged(stretch)
+                if kept is not None and (after := targets[kept[0]]) >= 0:
+                    self._end(node, end, used, after, kept[1])
+            most = left if not stuck or letters <= left else left - 1
             if most > 0 and spaces <= most:
-                for away, kind, choices in self.misspelt.changed(stretch, most):
-                    if kind in follow:
-                        self._end(node, end, away, follow[kind], choices)
-            if end < len(text):
+                final = without_edits(targets, text[end : end + 3], end in self.stops) if most == left else targets
+                for away, after, choices in misspelt.grouped(stretch, most, targets, final):
+                    if 2 * end != order or away:
+                        self.link(node, (2 * end, used + away, PLAIN, after), choices)
+            if end < size:
                 spaces += self.spaces[end]
                 letters += self.letters[end]
-                if spaces > left:
+                others += self.letters[end] and not text[end].isdecimal()
+                if spaces > left or (short and others > left + 2):
                     return
 
-    def _end(self, node: Node, end: int, away: int, state: State, choices: int) -> None:
-        """An edge to the place `end`, unless nothing could follow there."""
-        used = node.used + away
-        stuck = state in IN_A_RUN and self.goes_on[end]
-        if used == self.edits and stuck and not self.text.startswith(NOT, end):
-            return
-        if used <= self.edits and not (end * 2 == node.order and not away):
-            self.link(node, self.place(end, used, state), choices)
+    def _end(self, node: Node, end: int, used: int, after: int, choices: int) -> None:
+        """An edge to the place `end` of a word that was not changed, unless nothing could follow there."""
+        if used == self.edits:
+            after = _single(after, self.text[end : end + 3], end in self.stops)
+        if after >= 0:
+            self.link(node, (2 * end, used, PLAIN, after), choices)
 
-    def _swaps(self, node: Node, stretch: str, first: int, left: int) -> None:
+    def _swaps(self, node: Node, stretch: str, first: int, left: int, targets: Targets) -> None:
         """Words that end in the second of two characters that change places; the first one comes behind them.
 
         With two edits, a character between them may go as well.
         """
         text = self.text
         for reach in (2, 3)[:left]:
-            second = first + reach - 1
-            if second >= len(text) or self.spaces[second] or text[first] == text[second]:
+            second, cost = first + reach - 1, reach - 1
+            if second >= self.size or self.spaces[second] or text[first] == text[second]:
                 continue
-            used = reach - 1
-            behind = self.letters[first] and self.letters[second]
-            joined = text[first] + text[second + 1 : second + 3] == NOT
-            word = stretch + text[second]
-            if left - used < (behind and not joined):
+            behind = text[first] + text[second + 1 : second + 3]
+            if left == cost and self.letters[first] and self.letters[second] and behind != NOT:
                 continue
-            for away, kind, choices in self._any(word, left - used):
-                state = NEXT[node.state].get(kind)
-                if state is None:
-                    continue
-                self.link(node, Node(2 * first + 1, node.used + used + away, reach, state), choices)
+            word, used = stretch + text[second], node[1] + cost
+            kept = self.misspelt.unchanged(word)
+            if kept is not None and (after := targets[kept[0]]) >= 0:
+                after = _single(after, behind, False) if used == self.edits else after
+                if after >= 0:
+                    self.link(node, (2 * first + 1, used, reach, after), kept[1])
+            if left > cost:
+                final = without_edits(targets, behind, False)
+                for away, after, choices in self.misspelt.grouped(word, left - cost, targets, final):
+                    self.link(node, (2 * first + 1, used + away, reach, after), choices)
 
-    def _any(self, word: str, most: int) -> list[tuple[int, Kind, int]]:
-        kept = self.misspelt.unchanged(word)
-        found: list[tuple[int, Kind, int]] = [] if kept is None else [(0, kept[0], kept[1])]
-        return found + (list(self.misspelt.changed(word, most)) if most > 0 else [])
+
+@lru_cache(maxsize=1 << 16)
+def _single(state: int, following: str, stop: bool) -> int:
+    return without_edits((state,), following, stop)[0]
