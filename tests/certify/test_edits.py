@@ -178,3 +178,13 @@ def test_what_is_not_proven_is_refused() -> None:
     with pytest.raises(CertificateError, match="a threat alone"):
         sgbt.certify(classifier_of(0), ["a"], threat=Threat.typos(1), max_substitutions=1)
     assert READ("a") == ("a",)
+
+
+def test_published_rows_agree_with_each_other() -> None:
+    folder = Path(__file__).parents[2] / "results" / "threats"
+    one, two = ({row.index: row for row in read_threat_rows(folder / f"agnews-typos-{k}.jsonl")} for k in (1, 2))
+    for index, row in two.items():
+        assert (row.text_hash, row.label, row.model_hash) == tuple(
+            getattr(one[index], name) for name in ("text_hash", "label", "model_hash")
+        )
+        assert row.margin <= one[index].margin + 1e-9
