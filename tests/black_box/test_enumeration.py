@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from tests.black_box.strings import encoders, every_text, random_callable, texts
 from tests.small import TABLE
 
+from sgbt.certify import read_rows
 from sgbt.certify.black_box import Answer, EncodedSummary, Encoder, certify_encoded, read_encoded
+from sgbt.certify.rows.summary import Summary
 from sgbt.core.errors import AttackError, CertificateError
 
 PLAIN_CODES = {word: word for word in {*TABLE.entries, *sum(TABLE.entries.values(), ())}}
@@ -108,6 +110,14 @@ def test_rows_that_claim_too_much_are_not_taken_over(tmp_path):
         out.write_text(json.dumps(row | claim) + "\n")
         with pytest.raises(CertificateError, match="says what is so"):
             certify_encoded(classify, texts, ENCODER, fingerprint="a 1", out=out)
+
+
+def test_certificates_of_callables_are_not_summed_up_as_those_of_models(tmp_path):
+    rows = certify_encoded(random_callable(3, bias=0.6), ["good"], ENCODER, fingerprint="a", out=tmp_path / "rows")
+    with pytest.raises(CertificateError, match="one of kind 'proven'"):
+        Summary.of(rows)
+    with pytest.raises(CertificateError, match="one of kind 'proven'"):
+        read_rows(tmp_path / "rows")
 
 
 def test_rows_are_resumed_and_belong_to_one_callable(tmp_path, monkeypatch):

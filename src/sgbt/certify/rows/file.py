@@ -30,6 +30,11 @@ def read_rows(path: str | Path) -> list[Certificate]:
 
 
 def _read(fields: dict[str, Any]) -> Certificate:
+    if "kind" in fields:
+        raise CertificateError(
+            expected="a certificate of a trained model and a table",
+            got=f"one of kind {str(fields['kind'])[:20]!r}, of a callable, a threat or samples",
+        )
     refuse_odd_fields(Certificate, fields, kind=CertificateError, where="")
     return Certificate.from_row(fields)
 
@@ -76,9 +81,12 @@ def require_each_once(rows: Iterable[Certificate], where: str) -> None:
         seen.add(row.index)
 
 
-def require_proofs(rows: Iterable[Certificate], where: str) -> None:
-    """Raise on the first row that is a study: a figure of certified texts is about proofs alone."""
+def require_proofs(rows: Iterable[Any], where: str) -> None:
+    """Raise on the first row of another kind, or that is a study: a figure of certified texts is about proofs alone."""
     for row in rows:
+        if not isinstance(row, Certificate):
+            kind = getattr(row, "kind", type(row).__name__)
+            raise CertificateError(expected="certificates of one kind", got=f"one of kind {kind!r}", where=where)
         if row.study:
             raise CertificateError(
                 expected="certificates of texts as they are",
