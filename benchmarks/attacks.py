@@ -35,7 +35,8 @@ import torch
 from _rows import write_rows
 
 import sgbt
-from sgbt.attacks import AttackResult, attack, scorer
+from sgbt.attacks import AttackResult, attack
+from sgbt.attacks.search import scorer
 from sgbt.models import TextClassifier, load_classifier
 
 WORDS = range(180, 221)
@@ -181,10 +182,10 @@ def compare_success(peers: Peers, classifier: TextClassifier, texts: list[str], 
     for method in PEER_METHODS[1:]:
         broken = [ours(classifier, classifier, texts, method, seed)[0].broken for seed in range(seeds)]
         theirs = [peers.attack(method, "plain", texts, seed) for seed in range(seeds)]
-        told = [each if isinstance(each, str) else each.broken for each in theirs]
-        print(f"{method:<22}of {len(texts)}, by seed: sgbt {broken}, {peers.framework} {told}", flush=True)
+        counts = [each if isinstance(each, str) else each.broken for each in theirs]
+        print(f"{method:<22}of {len(texts)}, by seed: sgbt {broken}, {peers.framework} {counts}", flush=True)
         row = {"against": peers.framework, "method": method, "texts": len(texts)}
-        rows.append(row | {"broken_by_seed": broken, "their_broken_by_seed": told})
+        rows.append(row | {"broken_by_seed": broken, "their_broken_by_seed": counts})
     return rows
 
 

@@ -139,7 +139,7 @@ def ngram_attacks() -> list[list[str]]:
             f"{row['plain_seconds'] / row['seconds']:.0f}",
             f"{row['plain_asked'] / row['asked']:.0f}",
         ]
-        for row in rows("speed/attacks-ngrams")
+        for row in (*rows("speed/attacks-ngrams"), *rows("speed/attacks-ngrams-sentences"))
     ]
 
 
