@@ -50,7 +50,7 @@ def main() -> None:
     rows = []
     for method in arguments.methods.split(","):
         row = compared(classifier, texts, method)
-        rows.append({"data": data.name, "words": arguments.words, **row})
+        rows.append({"data": Path(arguments.data).name, "words": arguments.words, **row})
         ratio, asked = row["plain_seconds"] / row["seconds"], row["plain_asked"] / row["asked"]
         print(
             f"{method:<22}{row['broken']:>10}{row['queries']:>10,.0f}{1000 * row['seconds']:>10.2f}"
