@@ -7,22 +7,17 @@ import warnings
 from collections.abc import Iterable
 from io import TextIOWrapper
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bars
 from rich.segment import Segment
 
 from sgbt.core.errors import SgbtWarning
 from sgbt.core.visible import visible
+
+if TYPE_CHECKING:  # imported where a bar is drawn: `sgbt --help` draws none
+    from rich.progress import Progress as Bars
+    from rich.progress import TextColumn
 
 LONGEST = 4000
 """Characters of a sentence: what a person typed, or a file has, may be longer than anybody reads."""
@@ -74,10 +69,12 @@ def prepare_streams() -> None:
 
 def counting(*more: TextColumn) -> Bars:
     """A bar on standard error that counts things done of all things; into a file or a pipe, nothing is drawn."""
+    from rich import progress as bars
+
     screen = Screen(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *more)
-    timed = (*columns, TimeElapsedColumn(), TimeRemainingColumn())
-    return Bars(*timed, console=screen, transient=True, disable=not screen.is_interactive)
+    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(), *more)
+    timed = (*columns, bars.TimeElapsedColumn(), bars.TimeRemainingColumn())
+    return bars.Progress(*timed, console=screen, transient=True, disable=not screen.is_interactive)
 
 
 class Drawn:
@@ -102,8 +99,11 @@ class ProgressBars(Drawn):
     """A `sgbt.resources.Progress` that draws; use it as a context manager."""
 
     def __init__(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-        self._bars = Bars(*columns, TimeRemainingColumn(), console=Screen(stderr=True), transient=True)
+        from rich import progress as bars
+
+        columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.DownloadColumn())
+        timed = (*columns, bars.TimeElapsedColumn(), bars.TimeRemainingColumn())
+        self._bars = bars.Progress(*timed, console=Screen(stderr=True), transient=True)
         self._seen = self._bars.console.is_interactive  # into a file or a pipe, nothing is drawn
 
     def start(self, task: str, total: int | None) -> None:
