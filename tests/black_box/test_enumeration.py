@@ -15,7 +15,7 @@ from tests.small import TABLE
 from sgbt.certify import read_rows
 from sgbt.certify.black_box import Answer, EncodedSummary, Encoder, certify_encoded, read_encoded
 from sgbt.certify.rows.summary import Summary
-from sgbt.core.errors import AttackError, CertificateError
+from sgbt.core.errors import AttackError, CertificateError, ForgedRowError
 
 PLAIN_CODES = {word: word for word in {*TABLE.entries, *sum(TABLE.entries.values(), ())}}
 ENCODER = Encoder(TABLE, PLAIN_CODES)
@@ -101,6 +101,7 @@ def test_rows_that_claim_too_much_are_not_taken_over(tmp_path):
     out, classify = tmp_path / "rows.jsonl", random_callable(3, bias=0.6)
     texts = ["good film", "bad movie", "very good", "great"]
     rows = certify_encoded(classify, texts, ENCODER)
+    labels = [row.label for row in rows]
     row = next(row for row in rows if row.verdict is Answer.BROKEN).to_row() | {"model_hash": "a 1"}
     for claim in (
         {"verdict": "certified", "margin": 0.5, "witness": None},
@@ -109,7 +110,24 @@ def test_rows_that_claim_too_much_are_not_taken_over(tmp_path):
     ):
         out.write_text(json.dumps(row | claim) + "\n")
         with pytest.raises(CertificateError, match="says what is so"):
+            certify_encoded(classify, texts, ENCODER, labels=labels, fingerprint="a 1", out=out)
+
+
+def test_radius_margin_and_labels_of_rows_are_not_believed(tmp_path):
+    out, classify = tmp_path / "rows.jsonl", random_callable(3, bias=0.6)
+    texts = ["good film", "bad movie", "very good", "great"]
+    rows = certify_encoded(classify, texts, ENCODER, fingerprint="a 1", out=out)
+    broken = next(row for row in rows if row.verdict is Answer.BROKEN).to_row()
+    more = {"radius": broken["radius"] + 1}, {"verdict": "abstained", "witness": None, "margin": broken["margin"] + 1}
+    for claim in more:
+        out.write_text(json.dumps(broken | claim) + "\n")
+        with pytest.raises(ForgedRowError, match=r"radius|margin"):
             certify_encoded(classify, texts, ENCODER, fingerprint="a 1", out=out)
+    others = [1 - row.label for row in rows]
+    out.unlink()
+    certify_encoded(classify, texts, ENCODER, labels=others, fingerprint="a 1", out=out)
+    with pytest.raises(CertificateError, match="another text or label"):
+        certify_encoded(classify, texts, ENCODER, fingerprint="a 1", out=out)
 
 
 def test_certificates_of_callables_are_not_summed_up_as_those_of_models(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -24,7 +25,7 @@ from sgbt.certify.black_box import (
     read_statistical,
 )
 from sgbt.certify.black_box.smoothing import clopper_pearson, radius_of
-from sgbt.core.errors import CertificateError
+from sgbt.core.errors import CertificateError, ForgedRowError
 
 WORDS = ("good", "film", "was", "very", "bad")
 
@@ -156,6 +157,44 @@ def test_a_seed_decides_everything_and_rows_are_resumed(tmp_path):
     assert first != certify_smoothed(random_callable(1), texts, Substitution(TABLE), seed=1, **options)
     with pytest.raises(CertificateError, match="rows with noise"):
         certify_smoothed(random_callable(1), texts, Deletion(), out=out, **options)
+
+
+SMOOTHED = {"samples": 200, "first_samples": 20, "max_substitutions": 0, "fingerprint": "x"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"agreeing": 200}, "do not follow"),
+        ({"lower": 0.999, "radius": None, "verdict": "statistical"}, "do not follow"),
+        ({"replaceable": 0}, "do not follow"),
+        ({"agreeing": 200, "lower": None, "radius": None}, "200 of 200 samples"),
+        ({"predicted": None, "label": None}, "samples for"),
+    ],
+)
+def test_statistical_rows_are_not_believed(tmp_path, changes, said):
+    """What a bound says has to follow from its samples, and some texts are sampled again."""
+    out, noise, texts = tmp_path / "rows.jsonl", Deletion(0.5), ["good film", "bad movie", "very good"]
+    rows = certify_smoothed(random_callable(1), texts, noise, out=out, **SMOOTHED)
+    row = next(row for row in rows if 110 < row.agreeing < 190)
+    forged = row.to_row() | changes
+    if "predicted" in changes:
+        forged |= {"predicted": 1 - row.predicted, "label": 1 - row.predicted}
+    if forged["lower"] is None:
+        lower = clopper_pearson(200, 200, 0.001)
+        forged |= {"lower": lower, "radius": radius_of(noise.overlaps(tuple(texts[row.index].split())), lower)}
+    lines = [json.dumps(forged if each is row else each.to_row()) + "\n" for each in rows]
+    out.write_text("".join(lines))
+    with pytest.raises(ForgedRowError, match=said):
+        certify_smoothed(random_callable(1), texts, noise, out=out, **SMOOTHED)
+
+
+def test_statistical_rows_of_other_labels_are_not_taken_over(tmp_path):
+    out, texts = tmp_path / "rows.jsonl", ["good film", "bad movie"]
+    rows = certify_smoothed(random_callable(1), texts, Deletion(0.5), out=out, **SMOOTHED)
+    others = [1 - row.label for row in rows]
+    with pytest.raises(CertificateError, match="another text or label"):
+        certify_smoothed(random_callable(1), texts, Deletion(0.5), out=out, labels=others, **SMOOTHED)
 
 
 def test_proofs_and_statistics_are_never_mixed(tmp_path):

@@ -19,7 +19,7 @@ from sgbt.certify.black_box.additive import AdditiveModel
 from sgbt.certify.black_box.certificate import ADDITIVE, CLEAN, ENCODED, ENUMERATION, Answer, EncodedCertificate
 from sgbt.certify.black_box.encoder import EncodedText, Encoder
 from sgbt.certify.black_box.enumeration import Search, enumerate_all, margin_of
-from sgbt.certify.rows.comparison import drawn_seed, forged
+from sgbt.certify.rows.comparison import TOLERANCE, drawn_seed, forged
 from sgbt.core.errors import CertificateError
 from sgbt.core.rows import RowFile
 
@@ -76,13 +76,7 @@ def certify_encoded(
     hashes = [text_hash(text) for text in texts]
     with RowFile(out, ENCODED, sync_seconds=1.0) as file:
         file.require(shared)
-        file.require_texts(
-            lambda row: (
-                row.index < len(texts)
-                and row.text_hash == hashes[row.index]
-                and (labels is None or row.label == labels[row.index])
-            )
-        )
+        file.require_texts(lambda row: same_text(row, hashes, labels))
         kept = {row.index: row for row in file.rows.values()}
         _recheck(run, list(kept.values()), texts, str(out))
         pending = [number for number in range(len(texts)) if number not in kept]
@@ -100,6 +94,13 @@ def certify_encoded(
     return sorted([*kept.values(), *done], key=lambda row: row.index)
 
 
+def same_text(row: Any, hashes: Sequence[str], labels: Sequence[int] | None) -> bool:
+    """Whether a row is about the text at its index and its label, which is the model's own answer if none is given."""
+    if not 0 <= row.index < len(hashes) or row.text_hash != hashes[row.index]:
+        return False
+    return bool(row.label == (row.predicted if labels is None else labels[row.index]))
+
+
 def _recheck(run: _Run, kept: list[EncodedCertificate], texts: Sequence[str], where: str) -> None:
     """Decide some of the rows again that a file has already; nobody can foresee which ones."""
     drawn = random.Random(drawn_seed()).sample(kept, min(RECHECKED, len(kept)))
@@ -107,8 +108,13 @@ def _recheck(run: _Run, kept: list[EncodedCertificate], texts: Sequence[str], wh
     for row, fresh in zip(drawn, found, strict=True):
         if row.predicted != fresh["predicted"]:
             raise forged(row.index, f"the answer {row.predicted} where the model says {fresh['predicted']}", where)
-        if row.certified and fresh["verdict"] is not Answer.CERTIFIED:
-            raise forged(row.index, f"certified where the answer is {fresh['verdict']}", where)
+        if row.stays and row.verdict is not fresh["verdict"]:
+            raise forged(row.index, f"{row.verdict} where the answer is {fresh['verdict']}", where)
+        if row.margin > fresh["margin"] + row.slack + TOLERANCE * (1 + abs(row.margin)):
+            raise forged(row.index, f"margin {row.margin:.6g} where it is {fresh['margin']:.6g}", where)
+        radius = fresh.get("radius")
+        if row.radius is not None and (radius is None or row.radius > radius):
+            raise forged(row.index, f"radius {row.radius} where it is {radius}", where)
 
 
 @dataclass(frozen=True)

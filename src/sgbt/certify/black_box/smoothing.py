@@ -15,18 +15,20 @@ deleted too.
 from __future__ import annotations
 
 import math
+import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from sgbt.attacks.queries.engine import Classify
 from sgbt.attacks.victim import CallableVictim
-from sgbt.certify.black_box.certifying import text_hash
+from sgbt.certify.black_box.certifying import RECHECKED, same_text, text_hash
 from sgbt.certify.black_box.statistical import STATISTICAL, Finding, StatisticalCertificate
+from sgbt.certify.rows.comparison import TOLERANCE, drawn_seed, forged
 from sgbt.core.errors import CertificateError
 from sgbt.core.rows import RowFile
 from sgbt.data import Tokenizer
@@ -182,7 +184,7 @@ def certify_smoothed(
     if labels is not None and len(labels) != len(texts):
         raise CertificateError(expected=f"{len(texts)} labels", got=str(len(labels)), where="the labels")
     victim = CallableVictim(classify, tokenizer or Tokenizer(), fingerprint=fingerprint)
-    shared = {
+    shared: dict[str, Any] = {
         "samples": samples,
         "first_samples": first_samples,
         "alpha": alpha,
@@ -192,42 +194,75 @@ def certify_smoothed(
         "max_substitutions": max_substitutions,
         "model_hash": victim.fingerprint if out is not None or fingerprint is not None else "",
     }
-    hashes = [text_hash(text) for text in texts]
+    run = _Run(victim, noise, texts, [text_hash(text) for text in texts], labels, shared)
     with RowFile(out, STATISTICAL, sync_seconds=1.0) as file:
         file.require(shared)
-        file.require_texts(lambda row: row.index < len(texts) and row.text_hash == hashes[row.index])
+        file.require_texts(lambda row: same_text(row, run.hashes, labels))
         done = {row.index: row for row in file.rows.values()}
-        for number, text in enumerate(texts):
+        run.recheck(list(done.values()), str(out))
+        for number in range(len(texts)):
             if number in done:
                 continue
-            begun = time.perf_counter()
-            words = victim.tokenizer.words(text)
-            rng = np.random.default_rng([seed, number])
-            drawn = noise.sampled(words, first_samples + samples, rng)
-            votes = victim.probabilities(drawn).argmax(axis=1)
-            predicted = int(np.bincount(votes[:first_samples]).argmax())
-            label = predicted if labels is None else int(labels[number])
-            agreeing = int((votes[first_samples:] == predicted).sum())
-            lower = clopper_pearson(agreeing, samples, alpha / int(shared["questions"]))  # type: ignore[call-overload]
-            radius = radius_of(noise.overlaps(words), lower)
-            row = StatisticalCertificate(
-                index=number,
-                verdict=_finding(label, predicted, radius, max_substitutions),
-                label=label,
-                predicted=predicted,
-                lower=lower,
-                agreeing=agreeing,
-                replaceable=noise.replaceable(words),
-                radius=radius,
-                text_hash=hashes[number],
-                milliseconds=1000 * (time.perf_counter() - begun),
-                **shared,  # type: ignore[arg-type]
-            )
-            file.append(row)
-            done[number] = row
+            done[number] = run.sampled(number)
+            file.append(done[number])
             if listener:
                 listener(len(done), len(texts))
     return [done[number] for number in sorted(done)]
+
+
+@dataclass(frozen=True)
+class _Run:
+    victim: CallableVictim
+    noise: Noise
+    texts: Sequence[str]
+    hashes: list[str]
+    labels: Sequence[int] | None
+    shared: dict[str, Any]
+
+    def sampled(self, number: int) -> StatisticalCertificate:
+        """The certificate of a text, from new samples."""
+        begun, first = time.perf_counter(), self.shared["first_samples"]
+        words = self.victim.tokenizer.words(self.texts[number])
+        rng = np.random.default_rng([self.shared["seed"], number])
+        drawn = self.noise.sampled(words, first + self.shared["samples"], rng)
+        votes = self.victim.probabilities(drawn).argmax(axis=1)
+        predicted = int(np.bincount(votes[:first]).argmax())
+        label = predicted if self.labels is None else int(self.labels[number])
+        agreeing = int((votes[first:] == predicted).sum())
+        bound = self.bound(words, agreeing)
+        return StatisticalCertificate(
+            index=number,
+            verdict=_finding(label, predicted, bound["radius"], self.shared["max_substitutions"]),
+            label=label,
+            predicted=predicted,
+            agreeing=agreeing,
+            text_hash=self.hashes[number],
+            milliseconds=1000 * (time.perf_counter() - begun),
+            **bound,
+            **self.shared,
+        )
+
+    def bound(self, words: Words, agreeing: int) -> dict[str, Any]:
+        """What follows from how many samples agree."""
+        lower = clopper_pearson(agreeing, self.shared["samples"], self.shared["alpha"] / self.shared["questions"])
+        radius = radius_of(self.noise.overlaps(words), lower)
+        return {"lower": lower, "radius": radius, "replaceable": self.noise.replaceable(words)}
+
+    def recheck(self, rows: list[StatisticalCertificate], where: str) -> None:
+        """That bounds of rows found in a file follow from their samples; some texts, drawn now, are sampled again.
+
+        A callable whose answers depend on the batch in their last digits may vote otherwise on one sample in a hundred.
+        """
+        for row in rows:
+            bound = self.bound(self.victim.tokenizer.words(self.texts[row.index]), row.agreeing)
+            near = abs(row.lower - bound.pop("lower")) <= TOLERANCE
+            if not near or {name: getattr(row, name) for name in bound} != bound:
+                raise forged(row.index, f"bound {row.lower:.6g} and radius {row.radius}, which do not follow", where)
+        for row in random.Random(drawn_seed()).sample(rows, min(RECHECKED, len(rows))):
+            fresh = self.sampled(row.index)
+            if row.predicted != fresh.predicted or row.agreeing > fresh.agreeing + row.samples // 100:
+                said = f"{row.agreeing} of {row.samples} samples for {row.predicted}"
+                raise forged(row.index, f"{said}, where {fresh.agreeing} are for {fresh.predicted}", where)
 
 
 def _finding(label: int, predicted: int, radius: int | None, wanted: int | None) -> Finding:
