@@ -21,7 +21,7 @@ from sgbt.cli.attack_view import show_summary
 from sgbt.cli.bench_view import show_outcome
 from sgbt.cli.certify_view import MOST, show_classes
 from sgbt.cli.screen import Screen
-from sgbt.core.by_class import ByClass
+from sgbt.core.shares import ByClass
 from sgbt.data import load_dataset
 from sgbt.evaluate import Outcome
 from sgbt.models import save_classifier

@@ -7,9 +7,8 @@ import json
 import pytest
 from tests.report.records import record
 
-from sgbt.core.by_class import ByClass
 from sgbt.core.errors import EvaluationError
-from sgbt.core.shares import Share
+from sgbt.core.shares import ByClass, Share
 from sgbt.evaluate import RunRecord
 
 NAMES = ("negative", "positive", "mixed")

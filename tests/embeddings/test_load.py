@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from sgbt.core.errors import EmbeddingError
-from sgbt.embeddings import EmbeddingTable, block, load_embeddings
+from sgbt.embeddings import EmbeddingTable, binary, load_embeddings
 
 WORDS = ("the", "film", "naïve", "n't", '"', "#hash", "{")
 VECTORS = np.arange(21, dtype=np.float32).reshape(7, 3) / 8 - 1
@@ -62,7 +62,7 @@ FORMATS: dict[str, Callable[[], bytes]] = {
 def test_reads_every_format(
     tmp_path: Path, layout: str, wrapping: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("text", "binary", "wink_json"):
+    for module in ("text", "binary"):
         monkeypatch.setattr(f"sgbt.embeddings.{module}.BLOCK_BYTES", size)
     path, content = tmp_path / "vectors", FORMATS[layout]()
     if wrapping == "zip":
@@ -283,5 +283,5 @@ def test_without_pyarrow_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_filter_of_all_words_accepts_everything() -> None:
-    assert block.keeps(None)("anything")
-    assert not block.keeps([])("anything")
+    assert binary.keeps(None)("anything")
+    assert not binary.keeps([])("anything")

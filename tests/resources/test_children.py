@@ -14,7 +14,7 @@ import pytest
 SCRIPT = """
 import signal, sys
 from pathlib import Path
-from sgbt.resources.progress import Silent
+from sgbt.resources.sources import Silent
 from sgbt.resources.sources import Errand, NpmPackage
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background starts with it ignored
 NpmPackage("thing", "1.0.0", "0" * 64, 1).fetch(Errand(Path(sys.argv[1]), (), Silent()))

@@ -8,7 +8,7 @@ import pytest
 from sgbt.core.errors import LexiconError
 from sgbt.embeddings import EmbeddingTable
 from sgbt.threats import CounterFitting, SubstitutionTable, read_wordnet
-from sgbt.threats.constraints import wordnet_constraints
+from sgbt.threats.counter_fitting import wordnet_constraints
 
 NONE = np.empty((0, 2), dtype=np.int64)
 

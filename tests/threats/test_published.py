@@ -35,7 +35,7 @@ def dictionary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "sememes.jsonl.gz"
     path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in ROWS).encode()))
     located = SimpleNamespace(paths=(path,))
-    monkeypatch.setattr("sgbt.threats.sememes.get", lambda name, *, data_home: located)
+    monkeypatch.setattr("sgbt.threats.named.get", lambda name, *, data_home: located)
     return path
 
 
@@ -66,7 +66,7 @@ def test_jia_et_al_from_a_small_list(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = tmp_path / "neighbours.json"
     path.write_text('{"film": ["movie", "well-made", "films"], "don\'t": ["never"], "the": []}')
     located = SimpleNamespace(paths=(path,))
-    monkeypatch.setattr("sgbt.threats.counter_fitted.get", lambda name, *, data_home: located)
+    monkeypatch.setattr("sgbt.threats.named.get", lambda name, *, data_home: located)
     assert SubstitutionTable.counter_fitted().entries == {"film": ("movie", "films")}
     assert SubstitutionTable.counter_fitted(nearest=2).entries == {"film": ("movie",)}
     for wrong in (0, 9):

@@ -130,7 +130,7 @@ def test_satellites_of_one_head_are_sisters_and_the_head_of_other_satellites_is_
 
 
 def test_sister_terms_of_wordnet_itself(real_wordnet: tuple[Path, WordNet], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sgbt.threats.wordnet_hypernyms.load_wordnet", lambda *, data_home: real_wordnet[1])
+    monkeypatch.setattr("sgbt.threats.wordnet.load_wordnet", lambda *, data_home: real_wordnet[1])
     table = SubstitutionTable.wordnet_hypernyms()
     assert len(table) > 50_000
     assert {"promptly", "rapidly"} <= set(table.substitutes("quickly"))

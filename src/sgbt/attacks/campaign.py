@@ -20,9 +20,8 @@ from sgbt.attacks.search.scorer import OutOfQueries, Scorer
 from sgbt.attacks.space import SearchSpace
 from sgbt.attacks.victim import Victim, victim_of
 from sgbt.attacks.workers import in_processes
-from sgbt.core.errors import AttackError
+from sgbt.core.errors import AttackError, check_seed
 from sgbt.core.rows import RowFile
-from sgbt.core.seeds import check_seed
 from sgbt.data import Split
 from sgbt.data.tokenizer import Tokenizer, Tokens
 from sgbt.models import TextClassifier

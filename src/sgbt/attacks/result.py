@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
-from sgbt.core.by_class import ByClass
 from sgbt.core.errors import AttackError
-from sgbt.core.shares import Share
+from sgbt.core.shares import ByClass, Share
 
 SUCCESS, FAILED, SKIPPED = "success", "failed", "skipped"
 STATUSES = (SUCCESS, FAILED, SKIPPED)

@@ -16,8 +16,7 @@ from sgbt.attacks.result import by_class as answers_by_class
 from sgbt.certify import Certificate
 from sgbt.certify.rows.summary import Summary
 from sgbt.certify.rows.summary import by_class as proofs_by_class
-from sgbt.core.by_class import ByClass
-from sgbt.core.shares import Share
+from sgbt.core.shares import ByClass, Share
 from sgbt.core.visible import visible
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from sgbt.certify.oracle import Robust, robust_by_oracle
 from sgbt.certify.rows.summary import Summary, by_class
 from sgbt.cli.reading import Texts
 from sgbt.cli.screen import counting
-from sgbt.core.by_class import ByClass, OneClass
 from sgbt.core.registry import TIERS
-from sgbt.core.shares import Share
+from sgbt.core.shares import ByClass, OneClass, Share
 from sgbt.models import TextClassifier
 from sgbt.threats import SubstitutionTable, Threat
 

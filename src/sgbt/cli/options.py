@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgbt.cli.reading import Reading
-from sgbt.core.errors import CertificateError, SgbtWarning
-from sgbt.core.seeds import LARGEST_SEED
+from sgbt.core.errors import LARGEST_SEED, CertificateError, SgbtWarning
 
 if TYPE_CHECKING:  # imported where they are used: `sgbt data list` needs no torch
     from sgbt.embeddings import EmbeddingTable

@@ -15,10 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sgbt.cli.certify_view import show_classes
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Drawn
-from sgbt.core.by_class import ByClass
 from sgbt.core.errors import TrainingError
 from sgbt.core.files import atomic_write
 from sgbt.core.registry import MODELS, OBJECTIVES
+from sgbt.core.shares import ByClass
 from sgbt.data import Split, TextDataset
 from sgbt.evaluate.grid import TEST
 from sgbt.evaluate.rebuild import Published

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sgbt.core.errors import DataError, did_you_mean
-from sgbt.core.seeds import check_seed
+from sgbt.core.errors import DataError, check_seed, did_you_mean
 from sgbt.data.dataset import Split, TextDataset, count_duplicates, cut, mixed
 from sgbt.data.file_text import AUTO
 from sgbt.data.labelled import (

@@ -15,11 +15,9 @@ from typing import BinaryIO, cast
 from sgbt.core.errors import EmbeddingError
 from sgbt.core.files import stamp_of, user_cache
 from sgbt.core.unpacking import open_gzip, refuse_zip_bomb
-from sgbt.embeddings.binary import read_binary, read_npy_parquet
-from sgbt.embeddings.block import Block, Keep, first_occurrences, header_of, keeps
+from sgbt.embeddings.binary import Block, Keep, first_occurrences, header_of, keeps, read_binary, read_npy_parquet
 from sgbt.embeddings.table import EmbeddingTable, cached
-from sgbt.embeddings.text import read_text
-from sgbt.embeddings.wink_json import read_wink_json
+from sgbt.embeddings.text import read_text, read_wink_json
 
 HEAD_BYTES = 1 << 17
 _GZIP, _ZIP, _NUMPY = b"\x1f\x8b", b"PK\x03\x04", b"\x93NUMPY"

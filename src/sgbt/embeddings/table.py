@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sgbt.core.documents import read_json
 from sgbt.core.errors import EmbeddingError, SgbtError
 from sgbt.core.files import atomic_folder
-from sgbt.embeddings.block import Block
+from sgbt.embeddings.binary import Block
 
 CLITIC_ALIASES: Mapping[str, str] = {
     "n't": "not",

@@ -12,11 +12,10 @@ from sgbt.attacks import read_rows as read_attacks
 from sgbt.attacks.result import FAILED
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify import read_rows as read_certificates
-from sgbt.core.by_class import ByClass
 from sgbt.core.documents import read_json_object
 from sgbt.core.errors import EvaluationError
 from sgbt.core.rows import read_rows
-from sgbt.core.shares import Share
+from sgbt.core.shares import ByClass, Share
 from sgbt.evaluate.metrics import (
     PAIRED_BUDGETS,
     AttackFigures,

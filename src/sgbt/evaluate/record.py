@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sgbt.core.by_class import ByClass
 from sgbt.core.errors import EvaluationError
 from sgbt.core.fields import refuse_odd_fields
 from sgbt.core.rows import RowKind, read_rows, write_rows
-from sgbt.core.shares import Share
+from sgbt.core.shares import ByClass, Share
 from sgbt.evaluate.grid import DEV
 from sgbt.evaluate.significance import Outcomes, unpacked
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from sgbt.core.errors import ModelError
-from sgbt.core.option_kinds import kind_of_option
+from sgbt.core.fields import kind_of_option
 from sgbt.core.registry import COMBINATIONS, MODELS
 from sgbt.models.embedding import WordEmbedding
 

@@ -6,8 +6,8 @@ without being installed. Whatever supplies it, its content is checked against a 
 
 from sgbt.resources.acquire import Copy, UnavailableError, check, get, locate
 from sgbt.resources.catalogue import CATALOGUE, resource_named
-from sgbt.resources.progress import Progress, Silent
 from sgbt.resources.resource import Attempt, Layout, Located, Provider, Resource
+from sgbt.resources.sources import Progress, Silent
 
 __all__ = [
     "CATALOGUE",

@@ -26,9 +26,8 @@ from sgbt.core.files import (
 )
 from sgbt.core.locks import exclusive
 from sgbt.resources.catalogue import resource_named
-from sgbt.resources.progress import Progress, Silent
 from sgbt.resources.resource import Attempt, Layout, Located, Provider, Resource
-from sgbt.resources.sources import UNREADABLE, Errand, SourceFailure
+from sgbt.resources.sources import UNREADABLE, Errand, Progress, Silent, SourceFailure
 
 SETTLED_SECONDS = 0.1
 """A file system's clock ticks every few milliseconds: of two changes within one tick, it shows only the first."""

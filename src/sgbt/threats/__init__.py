@@ -15,8 +15,7 @@ from sgbt.threats.maker import LatticeMaker
 from sgbt.threats.named_entities import named_entities
 from sgbt.threats.smoothing import EmbeddingStart, smoothed_vectors
 from sgbt.threats.statistics import BatchStatistics, TableDescription, TextStatistics, combinations
-from sgbt.threats.substitution_index import SubstitutionIndex
-from sgbt.threats.substitutions import Substitutions
+from sgbt.threats.substitutions import SubstitutionIndex, Substitutions
 from sgbt.threats.table import SubstitutionTable
 from sgbt.threats.threat import Threat
 from sgbt.threats.vocabulary import PADDING, UNKNOWN, Vocabulary

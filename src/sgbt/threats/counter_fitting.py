@@ -7,15 +7,26 @@ again when they drift farther apart than they were (vector space preservation).
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sgbt.core.errors import LexiconError
-from sgbt.threats.neighbours import pairs_within
+from sgbt.core.errors import LexiconError, SgbtError
+from sgbt.core.files import user_cache
+from sgbt.embeddings import EmbeddingTable
+from sgbt.threats.neighbours import neighbour_entries, pairs_within, single_words
+from sgbt.threats.table import SubstitutionTable
+from sgbt.threats.table_json import read_table, write_table
+from sgbt.threats.wordnet import load_wordnet
+from sgbt.threats.wordnet_database import PARTS_OF_SPEECH, WordNet
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +113,138 @@ def _both_ways(pairs: NDArray[np.int64]) -> Tensor:
 def _without(pairs: Tensor, others: Tensor, count: int) -> Tensor:
     """The pairs that are not among `others`."""
     return pairs[~torch.isin(pairs[:, 0] * count + pairs[:, 1], others[:, 0] * count + others[:, 1])]
+
+
+Forms = dict[tuple[str, str], list[tuple[int, str]]]
+"""For a part of speech and a lemma, the rows of the words that are forms of it, and which form each is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constraints:
+    """Pairs of rows of an embedding table, [pairs, 2], each unordered pair once."""
+
+    synonyms: NDArray[np.int64]
+    antonyms: NDArray[np.int64]
+
+
+def wordnet_constraints(wordnet: WordNet, vectors: EmbeddingTable, *, least_similarity: float) -> Constraints:
+    """The synonyms and antonyms of WordNet among the words of a table.
+
+    WordNet lists base forms only. What it says of them holds of inflected words too: "movies" and "films", both
+    plurals, are synonyms, and "loved" is opposed to every form of "hate". A synonym pair counts when the vectors have a
+    cosine of at least `least_similarity`: WordNet gives rare senses the same standing as common ones ("love", "jazz"),
+    and a pair that is unrelated everywhere in the corpus shares only such a sense. Antonyms count always.
+    """
+    forms = _forms(wordnet, vectors)
+    near: set[tuple[int, int]] = set()
+    far: set[tuple[int, int]] = set()
+    for pos in PARTS_OF_SPEECH:
+        for lemmas in wordnet.members[pos].values():
+            alike: dict[str, set[int]] = defaultdict(set)
+            for lemma in lemmas:
+                for row, form in forms.get((pos, lemma), ()):
+                    if form:
+                        alike[form].add(row)
+            for rows in alike.values():
+                near.update((a, b) for a in rows for b in rows if a < b)
+        for first, second in wordnet.opposites[pos]:
+            for a, _ in forms.get((pos, first), ()):
+                far.update((min(a, b), max(a, b)) for b, _ in forms.get((pos, second), ()) if a != b)
+    synonyms = _as_array(near)
+    unit = vectors.normalised().vectors
+    similar = np.einsum("ij,ij->i", unit[synonyms[:, 0]], unit[synonyms[:, 1]]) >= least_similarity
+    return Constraints(synonyms[similar], _as_array(far))
+
+
+def _forms(wordnet: WordNet, vectors: EmbeddingTable) -> Forms:
+    forms: Forms = defaultdict(list)
+    for row, word in enumerate(vectors.words):
+        for pos in PARTS_OF_SPEECH:
+            for lemma in wordnet.bases(word, pos):
+                forms[pos, lemma].append((row, _form(word, lemma, pos)))
+    return forms
+
+
+def _form(word: str, lemma: str, pos: str) -> str:
+    """Which form of its lemma a word is; empty where the spelling does not tell (an irregular past, say)."""
+    if word == lemma:
+        return "base"
+    if pos == "n":
+        return "plural"
+    endings = ("s", "ing", "ed") if pos == "v" else ("er", "est")
+    return next((ending for ending in endings if word.endswith(ending)), "")
+
+
+def _as_array(pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+    return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+
+
+LEAST_SIMILARITY = 0.4
+"""The cosine that two synonyms must have before fitting; see `wordnet_constraints`."""
+
+_ALGORITHM = 1
+
+
+def counter_fit_table(
+    vectors: EmbeddingTable,
+    wordnet: WordNet | None,
+    *,
+    nearest: int,
+    distance: float,
+    settings: CounterFitting | None,
+    data_home: Path | None,
+) -> SubstitutionTable:
+    """The nearest words within `distance` of each other between unit vectors, after counter-fitting.
+
+    A word's antonym is never among them, wherever the fitted vectors ended. The table is kept in the user's cache
+    folder under everything it depends on.
+    """
+    settings = settings or CounterFitting()
+    usable = _with_letters(single_words(vectors))
+    constraints = wordnet_constraints(
+        wordnet or load_wordnet(data_home=data_home), usable, least_similarity=LEAST_SIMILARITY
+    )
+    kept = user_cache() / "counter-fit" / f"{_key(usable, constraints, settings, nearest, distance)}.json.gz"
+    with contextlib.suppress(LexiconError):
+        return read_table(kept)
+
+    points = settings.fit(usable.vectors, synonyms=constraints.synonyms, antonyms=constraints.antonyms)
+    entries = neighbour_entries(usable.words, points, nearest=nearest, distance=distance)
+    name = f"counter-fitted here ({vectors.name}, WordNet), nearest {nearest} within {distance:g}"
+    table = SubstitutionTable(_without_antonyms(entries, usable, constraints), name)
+    with contextlib.suppress(SgbtError):
+        write_table(table, kept, plain=False)
+    return table
+
+
+def _with_letters(vectors: EmbeddingTable) -> EmbeddingTable:
+    """Without numbers ("2", "10th") and marks: they are near one another in any space, and no two mean the same."""
+    return vectors.restricted_to(
+        word for word in vectors.words if any(map(str.isalpha, word)) and not any(map(str.isdigit, word))
+    )
+
+
+def _without_antonyms(
+    entries: dict[str, tuple[str, ...]], vectors: EmbeddingTable, constraints: Constraints
+) -> dict[str, tuple[str, ...]]:
+    opposed = {
+        (vectors.words[first], vectors.words[second])
+        for pair in constraints.antonyms.tolist()
+        for first, second in (pair, pair[::-1])
+    }
+    return {
+        word: tuple(substitute for substitute in substitutes if (word, substitute) not in opposed)
+        for word, substitutes in entries.items()
+    }
+
+
+def _key(
+    vectors: EmbeddingTable, constraints: Constraints, settings: CounterFitting, nearest: int, distance: float
+) -> str:
+    """Everything the table depends on, as a file name."""
+    digest = hashlib.sha256(f"{_ALGORITHM}:{settings}:{nearest}:{distance}:{vectors.name}".encode())
+    digest.update("\n".join(vectors.words).encode())
+    for array in (vectors.vectors, constraints.synonyms, constraints.antonyms):
+        digest.update(f"{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()[:32]

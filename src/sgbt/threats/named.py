@@ -5,16 +5,20 @@ A name may carry options, `neighbours:nearest=8,distance=0.5,normalised=false`, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from operator import or_
 from pathlib import Path
 from typing import Any
 
+from sgbt.core.documents import json_object
 from sgbt.core.errors import LexiconError, did_you_mean
+from sgbt.core.unpacking import open_gzip
 from sgbt.embeddings import EmbeddingTable
-from sgbt.resources import UnavailableError
-from sgbt.threats.table import SubstitutionTable
+from sgbt.resources import UnavailableError, get
+from sgbt.threats.table import SubstitutionTable, keeping_rules, not_words
+from sgbt.threats.table_json import plain_entries
 
 Read = Callable[[], EmbeddingTable]
 Make = Callable[..., SubstitutionTable | None]
@@ -105,3 +109,66 @@ def _option(head: str, written: str) -> tuple[str, Any]:
     except (KeyError, ValueError):
         kind = {int: "a whole number", float: "a number", bool: "true or false"}[known[name]]
         raise LexiconError(expected=f"{kind} as {name}", got=repr(value), where=f"--substitutions {head}") from None
+
+
+PUBLISHED_NEIGHBOURS = 8
+
+
+def counter_fitted_table(*, nearest: int, data_home: Path | None) -> SubstitutionTable:
+    """The first `nearest` of the published neighbours of every word that are one token here."""
+    if not 1 <= nearest <= PUBLISHED_NEIGHBOURS:
+        raise LexiconError(
+            expected=f"1 to {PUBLISHED_NEIGHBOURS} neighbours, which is what the published list has",
+            got=str(nearest),
+            where="nearest",
+        )
+    published = plain_entries(get("counter_fitted", data_home=data_home).paths[0])
+    shortened = {word: neighbours[:nearest] for word, neighbours in published.items()}
+    return SubstitutionTable(keeping_rules(shortened), f"counter-fitted (Jia et al. 2019), nearest {nearest}")
+
+
+Meaning = tuple[str, frozenset[str]]
+"""A part of speech (empty where it is unknown) and a set of sememes."""
+
+
+def sememe_table(words: Iterable[str] | None, *, translations: bool, data_home: Path | None) -> SubstitutionTable:
+    """For every word, all words that share a meaning with it; those that share more meanings come first."""
+    meanings = read_meanings(get("sememes", data_home=data_home).paths[0], translations=translations)
+    wrong = not_words(meanings)
+    sharing: dict[Meaning, list[str]] = defaultdict(list)
+    for word in sorted(meanings):
+        if word not in wrong:
+            for meaning in meanings[word]:
+                sharing[meaning].append(word)
+    entries = {}
+    for word in dict.fromkeys(meanings if words is None else words):
+        shared: dict[str, int] = defaultdict(int)
+        for meaning in meanings.get(word, ()):
+            for other in sharing[meaning]:
+                shared[other] += 1
+        entries[word] = sorted(shared, key=lambda other: (-shared[other], other))
+    name = "sememes (stand-in for HowNet" + (", with translations)" if translations else ")")
+    return SubstitutionTable(keeping_rules(entries), name)
+
+
+def read_meanings(path: Path, *, translations: bool) -> dict[str, frozenset[Meaning]]:
+    """The meanings of every word of the dictionary."""
+    try:
+        with open_gzip(path, kind=LexiconError) as stream:
+            return {word: meanings for word, meanings in _rows(stream, path, translations=translations) if meanings}
+    except (OSError, LexiconError, ValueError, KeyError, TypeError) as problem:
+        raise LexiconError(
+            expected="gzipped JSON lines with word, wn and zh",
+            got="a file that is cut short or different",
+            where=str(path),
+            remedy="fetch it again",
+        ) from problem
+
+
+def _rows(stream: Iterable[bytes], path: Path, *, translations: bool) -> Iterator[tuple[str, frozenset[Meaning]]]:
+    for line in stream:
+        row = json_object(line, kind=LexiconError, where=str(path))
+        meanings = {(sense["pos"], frozenset(sense["sememes"])) for sense in row["wn"]}
+        if translations:
+            meanings |= {("", frozenset(sense["sememes"])) for sense in row["zh"]}
+        yield row["word"], frozenset(meaning for meaning in meanings if meaning[1])

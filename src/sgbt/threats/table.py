@@ -176,7 +176,7 @@ class SubstitutionTable:
 
         Words that are not one token here ("don't" is two) are left out, as heads and as substitutes.
         """
-        from sgbt.threats.counter_fitted import counter_fitted_table
+        from sgbt.threats.named import counter_fitted_table
 
         return counter_fitted_table(nearest=nearest, data_home=data_home)
 
@@ -196,7 +196,7 @@ class SubstitutionTable:
         Not the list of Jia et al., which rests on other constraints: a default for machines that cannot reach it. The
         same input gives the same table, which is kept in the user's cache folder.
         """
-        from sgbt.threats.counter_fit import counter_fit_table
+        from sgbt.threats.counter_fitting import counter_fit_table
 
         return counter_fit_table(
             vectors, wordnet, nearest=nearest, distance=distance, settings=settings, data_home=data_home
@@ -207,7 +207,7 @@ class SubstitutionTable:
         cls, vectors: EmbeddingTable, *, nearest: int = 8, distance: float = 0.5, normalised: bool = True
     ) -> SubstitutionTable:
         """The `nearest` words within Euclidean `distance`, between vectors of length one if `normalised`. Exact."""
-        from sgbt.threats.embedding_neighbours import embedding_neighbours_table
+        from sgbt.threats.neighbours import embedding_neighbours_table
 
         return embedding_neighbours_table(vectors, nearest=nearest, distance=distance, normalised=normalised)
 
@@ -231,7 +231,7 @@ class SubstitutionTable:
         Made here from WordNet alone, for machines without the dictionary of `sememes`; another table, not a copy. Of a
         group of more than `largest` words, synonyms alone count.
         """
-        from sgbt.threats.wordnet_hypernyms import hypernym_table
+        from sgbt.threats.wordnet import hypernym_table
 
         return hypernym_table(words, largest=largest, data_home=data_home)
 
@@ -244,7 +244,7 @@ class SubstitutionTable:
         HowNet itself is not free to pass on; the dictionary used is a stand-in for it (the resource `sememes`).
         `translations` adds entries reached through Chinese, which are noisier and know no part of speech.
         """
-        from sgbt.threats.sememes import sememe_table
+        from sgbt.threats.named import sememe_table
 
         return sememe_table(words, translations=translations, data_home=data_home)
 

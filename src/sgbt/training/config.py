@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sgbt.core import documents
 from sgbt.core.errors import TrainingError, did_you_mean
-from sgbt.core.option_kinds import kind_of_option
+from sgbt.core.fields import kind_of_option
 from sgbt.core.renamed import current_names, renamed
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from sgbt.core.errors import TrainingError
-from sgbt.core.option_kinds import kind_of_option
+from sgbt.core.fields import kind_of_option
 from sgbt.core.registry import OBJECTIVES
 from sgbt.core.renamed import one_warning, tell_of_old_names
 from sgbt.training.config import chosen, with_options

@@ -10,10 +10,9 @@ from typing import Any
 
 import torch
 
-from sgbt.core.errors import TrainingError
+from sgbt.core.errors import TrainingError, check_seed
 from sgbt.core.files import make_folder
 from sgbt.core.locks import claim
-from sgbt.core.seeds import check_seed
 from sgbt.data import TextDataset, Tokenizer
 from sgbt.models import AnyModel, Bag, BiLSTM, Sum, TextClassifier, TextCNN, save_classifier
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary

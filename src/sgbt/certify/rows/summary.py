@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.rows.file import require_one_budget, require_proofs
-from sgbt.core.by_class import ByClass
 from sgbt.core.registry import TIERS
-from sgbt.core.shares import Share
+from sgbt.core.shares import ByClass, Share
 
 
 @dataclass(frozen=True)
