@@ -7,10 +7,11 @@ set whose words share a code becomes a single point, and whatever reads only cod
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import chain
 
 import numpy as np
 
+from sgbt.threats.louvain import Graph, louvain
 from sgbt.threats.table import SubstitutionTable
 from sgbt.threats.vocabulary import UNKNOWN, Vocabulary
 
@@ -27,12 +28,11 @@ def community_codes(
     bounded as sets. A higher `resolution` makes communities smaller and borders longer. A word without links is a
     community by itself. Codes are numbered from 2; 0 is padding, 1 unknown.
     """
-    graph = _substitution_graph(vocabulary, table, counts)
-    codes = np.zeros(len(vocabulary), np.int64)
-    codes[UNKNOWN] = UNKNOWN
-    for number, community in enumerate(sorted(sorted(community) for community in _louvain(graph, resolution))):
-        codes[community] = number + UNKNOWN + 1
-    return codes
+    ends, weights = _substitution_graph(vocabulary, table, counts)
+    words = UNKNOWN + 1
+    codes = np.arange(len(vocabulary))
+    codes[words:] = _by_first(louvain(Graph.of(len(vocabulary) - words, ends - words, weights), resolution)) + words
+    return np.unique(codes, return_inverse=True)[1]
 
 
 def community_levels(
@@ -43,37 +43,33 @@ def community_levels(
     Words without links are left out of the search: it is quicker, and in another order, than that of
     `community_codes`, so the communities may differ a little from those.
     """
-    graph = _substitution_graph(vocabulary, table, counts)
-    graph.remove_nodes_from([node for node, links in dict(graph.degree).items() if not links])
+    ends, weights = _substitution_graph(vocabulary, table, counts)
+    linked, ends = np.unique(ends, return_inverse=True)
+    graph = Graph.of(len(linked), ends.reshape(-1, 2), weights)
     levels = np.tile(np.arange(len(vocabulary)), (len(resolutions), 1))
     for level, resolution in zip(levels, resolutions, strict=True):
-        for community in _louvain(graph, resolution):
-            level[list(community)] = min(community)
+        level[linked] = linked[_by_first(louvain(graph, resolution))]
     return levels
 
 
-def _substitution_graph(vocabulary: Vocabulary, table: SubstitutionTable, counts: Mapping[str, int]) -> Any:
-    """All words, linked where one may replace the other; a link weighs as much as the replaced word occurs."""
-    import networkx  # here, because it takes a quarter of a second to load
-
-    graph = networkx.Graph()
-    graph.add_nodes_from(range(UNKNOWN + 1, len(vocabulary)))
-    for word in vocabulary.words:
-        own = vocabulary.id_of(word)
-        others = [vocabulary.id_of(other) for other in table.substitutes(word) if other in vocabulary]
-        for other in others:
-            before = graph.get_edge_data(own, other, {"weight": 0.0})["weight"]
-            graph.add_edge(own, other, weight=before + (counts.get(word, 0) + 1) / len(others))
-    return graph
+def _by_first(labels: np.ndarray) -> np.ndarray:
+    """Labels that are the first place of their group instead of its number."""
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    named: np.ndarray = first[group]
+    return named
 
 
-def _louvain(graph: Any, resolution: float) -> list[set[int]]:
-    import networkx
-
-    found: list[set[int]] = networkx.community.louvain_communities(
-        graph, weight="weight", resolution=resolution, seed=0
-    )
-    return found
+def _substitution_graph(
+    vocabulary: Vocabulary, table: SubstitutionTable, counts: Mapping[str, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The ids of words of which one may replace the other, [links, 2]; a link weighs as often as the first occurs."""
+    known = vocabulary.index
+    others = [[known[other] for other in table.substitutes(word) if other in known] for word in vocabulary.words]
+    links = np.array(list(map(len, others)), np.int64)
+    often = np.array([counts.get(word, 0) + 1 for word in vocabulary.words]) / np.maximum(links, 1)
+    one = np.repeat(np.arange(len(links)) + UNKNOWN + 1, links)
+    other = np.fromiter(chain.from_iterable(others), np.int64, len(one))
+    return np.stack([one, other], axis=1), np.repeat(often, links)
 
 
 def synonym_codes(vocabulary: Vocabulary, table: SubstitutionTable, counts: Mapping[str, int]) -> np.ndarray:
