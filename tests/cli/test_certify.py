@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.cli import walked
 from tests.soundness.trained import dataset, trained
 
 from sgbt.certify import read_rows
@@ -100,7 +102,7 @@ def test_a_folder_that_is_not_a_run_is_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in told.stderr
 
 
-def test_certify_against_a_threat(reviews: Path, tmp_path: Path) -> None:
+def test_certify_against_a_threat(reviews: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     import torch
 
     from sgbt.certify.edits import read_threat_rows
@@ -121,6 +123,29 @@ def test_certify_against_a_threat(reviews: Path, tmp_path: Path) -> None:
     rows = read_threat_rows(out)
     assert f"{sum(row.stays for row in rows):,}" in told.stdout
     assert {row.threat for row in rows} == {"typos:1 + delete:1:any"}
+    _verify_against_a_threat(options, out, len(rows), capfd)
     refused = sgbt(*options, "--threat", "typo:1")
     assert refused.returncode == 2
     assert "did you mean typos" in refused.stderr
+
+
+def _verify_against_a_threat(
+    options: tuple[object, ...], out: Path, count: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["verify", str(out), "--model", *map(str, options[1:])]
+    assert walked.run(*words) == 0
+    told = capfd.readouterr().out
+    assert f"model, threat, text, label: as the rows say, {count} of {count} rows" in told
+    assert f"proven again: {count} of {count} rows; none claims too much" in told
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    lines[-1]["margin"] += 1e-3
+    out.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert walked.run(*words, "--threat", "typos:1 + delete:1:any") == 1
+    assert f"a row for text {lines[-1]['index']} that says what is so" in capfd.readouterr().err
+    assert walked.run(*words, "--threat", "typos:1") == 1
+    assert "the threat 'typos:1 + delete:1:any'" in capfd.readouterr().err
+    assert walked.run(*words, "--attacks", str(out)) == 2
+    assert "beside attacks" in capfd.readouterr().err
+    out.write_text('{"kind": "threat", "ind')
+    assert walked.run(*words) == 2
+    assert "no whole row" in capfd.readouterr().err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,44 +32,32 @@ def verify_(
     ] = None,
     substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
+    threat: opt.ThreatName = None,
     threads: opt.Threads = None,
     data_home: opt.DataHome = None,
 ) -> None:
     """Prove certificates again. Exit code 0: every row checked is true; 1: one is not; 2: something cannot be used."""
     import torch
 
-    from sgbt.attacks import read_rows as read_attacks
-    from sgbt.certify import read_rows, verify
     from sgbt.cli import verify_view as view
     from sgbt.cli.screen import counting
     from sgbt.models import load_classifier
 
     if threads:
         torch.set_num_threads(threads)
-    chosen = view.sample_of(sample)
-    rows = read_rows(certificates)
-    broken = [row for path in attacks or () for row in read_attacks(path)]
+    asked: dict[str, Any] = {"sample": view.sample_of(sample), "seed": seed, "where": str(certificates)}
+    rows, broken = view.rows_of(certificates, attacks)
     classifier = load_classifier(model)
-    table = opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
+    against = view.against(rows, classifier, substitutions, threat, vectors=vectors, data_home=data_home)
     known = view.known_texts(texts, reading, model, classifier, split, data_home=data_home)
     if save_texts:
         view.of_rows(known, rows).write(save_texts)
-    console.print(f"{certificates}: {len(rows):,} rows of {model}; {table!r}")
+    console.print(f"{certificates}: {len(rows):,} rows of {model}; {view.named(against)}")
     try:
         with counting() as bars:
             task = bars.add_task("proving again", total=len(rows))
-            found = verify(
-                classifier,
-                rows,
-                known.texts,
-                table,
-                labels=known.labels,
-                attacks=broken,
-                sample=chosen,
-                seed=seed,
-                where=str(certificates),
-                listener=lambda done, of: bars.update(task, completed=done, total=of),
-            )
+            asked["listener"] = lambda done, of: bars.update(task, completed=done, total=of)
+            found = view.proven_again(classifier, rows, known, against, broken, asked)
     except ForgedRowError as lie:
         say(str(lie))
         raise typer.Exit(LIE) from lie

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from sgbt.certify import Certificate, Verified
+from sgbt.attacks import AttackResult
+from sgbt.attacks import read_rows as read_attacks
+from sgbt.certify import Verified, read_rows, verify
+from sgbt.certify.edits import ThreatCertificate, VerifiedThreat, read_threat_rows, verify_against
+from sgbt.certify.edits.certificate import THREAT_ROWS
 from sgbt.certify.rows.comparison import Sample
 from sgbt.certify.rows.texts import KnownTexts
+from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
 from sgbt.core.errors import CertificateError
 from sgbt.core.shares import Share
 from sgbt.models import TextClassifier
+from sgbt.threats import SubstitutionTable, Threat
 
 ALL = "all"
+Rows = Sequence[Any]
+"""Certificates of one kind."""
 
 
 def sample_of(given: str) -> Sample:
@@ -35,6 +44,63 @@ def sample_of(given: str) -> Sample:
     return share if share < 1 else None
 
 
+def rows_of(path: Path, attacks: Sequence[Path] | None) -> tuple[Rows, list[AttackResult]]:
+    """The certificates of a file, of substitutions or against a threat, and the rows of attacks on the same texts."""
+    if not _begins(path, THREAT_ROWS.begin or b""):
+        return read_rows(path), [row for each in attacks or () for row in read_attacks(each)]
+    if attacks:
+        raise CertificateError(
+            expected="certificates of substitutions beside attacks", got="some against a threat", where="--attacks"
+        )
+    if not (found := read_threat_rows(path)):
+        raise CertificateError(expected="at least one certificate", got="no whole row", where=str(path))
+    return found, []
+
+
+def _begins(path: Path, begin: bytes) -> bool:
+    """Whether a file begins so; one that cannot be read does not, and its reader will say why."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(begin)) == begin
+    except OSError:
+        return False
+
+
+def named(against: SubstitutionTable | Threat) -> str:
+    """What rows are certificates against, in words."""
+    return f"threat {against.name}" if isinstance(against, Threat) else repr(against)
+
+
+def against(
+    rows: Rows, classifier: TextClassifier, substitutions: str, threat: str | None, **where: Any
+) -> SubstitutionTable | Threat:
+    """What the rows are certificates against: the table named, or the threat, which rows name themselves."""
+    if isinstance(rows[0], ThreatCertificate):
+        return opt.threat_for(classifier, threat or rows[0].threat, **where)
+    if threat is not None:
+        raise CertificateError(
+            expected="certificates against a threat",
+            got="some of substitutions",
+            where="--threat",
+            remedy="name their table with --substitutions",
+        )
+    return opt.table_for(classifier, substitutions, **where)
+
+
+def proven_again(
+    classifier: TextClassifier,
+    rows: Rows,
+    known: KnownTexts,
+    against: SubstitutionTable | Threat,
+    attacks: list[AttackResult],
+    asked: dict[str, Any],
+) -> Verified | VerifiedThreat:
+    """The rows checked by the verifier of their kind."""
+    if isinstance(against, Threat):
+        return verify_against(classifier, rows, known.texts, against, labels=known.labels, **asked)
+    return verify(classifier, rows, known.texts, against, labels=known.labels, attacks=attacks, **asked)
+
+
 def known_texts(
     path: Path | None,
     reading: Reading,
@@ -52,29 +118,38 @@ def known_texts(
     return KnownTexts(dict(enumerate(found.texts)), labels)
 
 
-def of_rows(known: KnownTexts, rows: Sequence[Certificate]) -> KnownTexts:
+def of_rows(known: KnownTexts, rows: Rows) -> KnownTexts:
     """Only the texts that some row is about."""
     indices = [row.index for row in rows if row.index in known.texts]
     labels = None if known.labels is None else {index: known.labels[index] for index in indices}
     return KnownTexts({index: known.texts[index] for index in indices}, labels)
 
 
-def show(found: Verified, console: Console) -> None:
+def show(found: Verified | VerifiedThreat, console: Console) -> None:
     """What was checked, line by line."""
-    what = "model, table, text, label" if found.labels else "model, table, text (labels are not known)"
+    what = "model, table, text" if isinstance(found, Verified) else "model, threat, text"
+    what += ", label" if found.labels else " (labels are not known)"
     console.print(f"{what}: as the rows say, {found.rows:,} of {found.rows:,} rows")
     drawn = "" if found.seed is None else f", drawn by seed {found.seed}"
     console.print(f"proven again: {found.reproven:,} of {found.rows:,} rows{drawn}; none claims too much")
     notes = {
-        "rows have a scale below 1: studies, which prove nothing about texts": found.studies,
         "rows say that nothing may be replaced, and are not certified": found.vacuous,
         "rows claim less than can be proven": found.weaker,
-        "rows are of earlier versions, whose name of the model covers its weights alone": found.weights_alone,
-        "of these state a smaller slack, another tier or a larger bound than is proven now": found.earlier,
     }
+    if isinstance(found, Verified):
+        notes |= {
+            "rows have a scale below 1: studies, which prove nothing about texts": found.studies,
+            "rows are of earlier versions, whose name of the model covers its weights alone": found.weights_alone,
+            "of these state a smaller slack, another tier or a larger bound than is proven now": found.earlier,
+        }
     for note, count in notes.items():
         if count:
             console.print(f"note: {count:,} {note}")
+    if isinstance(found, Verified):
+        _show_attacks(found, console)
+
+
+def _show_attacks(found: Verified, console: Console) -> None:
     if found.attack_rows:
         console.print(f"attack rows replayed: {found.attack_rows:,}, none contradicts")
     for each in found.attacked:

@@ -3,5 +3,14 @@
 from sgbt.certify.edits.certificate import ThreatCertificate, ThreatSummary, read_threat_rows
 from sgbt.certify.edits.certifying import certify_against
 from sgbt.certify.edits.margins import least_margins
+from sgbt.certify.edits.verification import VerifiedThreat, verify_against
 
-__all__ = ["ThreatCertificate", "ThreatSummary", "certify_against", "least_margins", "read_threat_rows"]
+__all__ = [
+    "ThreatCertificate",
+    "ThreatSummary",
+    "VerifiedThreat",
+    "certify_against",
+    "least_margins",
+    "read_threat_rows",
+    "verify_against",
+]

@@ -7,6 +7,7 @@ import random
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.core.errors import CertificateError, ForgedRowError
@@ -94,7 +95,15 @@ def drawn_seed() -> int:
     return secrets.randbits(63)
 
 
-def sampled(rows: Sequence[Certificate], sample: Sample, seed: int) -> list[Certificate]:
+class _Numbered(Protocol):
+    @property
+    def index(self) -> int: ...
+
+
+Row = TypeVar("Row", bound=_Numbered)
+
+
+def sampled(rows: Sequence[Row], sample: Sample, seed: int) -> list[Row]:
     """The rows to be proven again, in order of their index."""
     if sample is None:
         return sorted(rows, key=lambda row: row.index)

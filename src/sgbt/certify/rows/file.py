@@ -72,7 +72,7 @@ def require_one_budget(rows: Iterable[Certificate], where: str) -> None:
                 )
 
 
-def require_each_once(rows: Iterable[Certificate], where: str) -> None:
+def require_each_once(rows: Iterable[Any], where: str) -> None:
     """Raise on the first text that has two rows: counted twice, one proof would make any share."""
     seen: set[int] = set()
     for row in rows:

@@ -77,6 +77,14 @@ def verify(
     """
     if not certificates:
         raise CertificateError(expected="at least one certificate", got="none", where=where, remedy="certify first")
+    for row in certificates:
+        if not isinstance(row, Certificate):
+            raise CertificateError(
+                expected="certificates of substitutions",
+                got=f"one of kind {getattr(row, 'kind', type(row).__name__)!r}",
+                where=where,
+                remedy="rows against a threat are verified by sgbt.certify.edits.verify_against",
+            )
     require_each_once(certificates, where)
     prepared = prepared_of(classifier, table)
     known = _numbered(texts.texts if isinstance(texts, Split) else texts)
