@@ -6,6 +6,7 @@ from typing import Any
 
 from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.certifying import certify
+from sgbt.certify.edits import least_margins
 from sgbt.certify.explain import Explanation, explain
 from sgbt.certify.oracle import Exact, exhaustive
 from sgbt.certify.prepared import Prepared
@@ -39,6 +40,7 @@ __all__ = [
     "explain",
     "float64_allowance",
     "in_float64",
+    "least_margins",
     "margin_bounds",
     "read_rows",
     "rounding_slack",

@@ -7,7 +7,7 @@ the texts that the threat allows, read by the tokenizer and the vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,6 +73,8 @@ class Lattice:
     kind: Ints
     cost: Ints
     choices: Ints
+    keeps: Ints
+    """Which of the text's own words an edge keeps, -1 for every other edge; no path keeps one twice."""
     nodes: int
     sets: ChoiceSets = field(repr=False)
     limited: tuple[tuple[int, int], ...]
@@ -156,10 +158,13 @@ class LatticeBuilder:
         """One edge."""
         self.edges.append((source, target, kind, cost, choices))
 
-    def built(self, ids: tuple[int, ...], threat: Threat, *, last: int, bounded: set[int]) -> Lattice:
+    def built(
+        self, ids: tuple[int, ...], threat: Threat, *, last: int, bounded: set[int], spans: Sequence[tuple[int, int]]
+    ) -> Lattice:
         """The lattice of what was added; kinds in `bounded` keep their budget on every path already.
 
         The first node is the one with the lowest key. Nodes from which the last one cannot be reached may be left.
+        `spans` says between which places, the first numbers of keys, each word of the text stands.
         """
         edges = np.array(self.edges, dtype=np.int64).reshape(-1, 5)
         width = max(map(len, self.keys))
@@ -167,6 +172,7 @@ class LatticeBuilder:
         rank = np.empty(len(keys), dtype=np.int64)
         rank[np.lexsort(keys.T[::-1])] = np.arange(len(keys))
         assert rank[last] == len(keys) - 1, "the last node has the highest key"
+        keeps = _kept(edges, keys[:, 0], np.array(spans, dtype=np.int64).reshape(-1, 2))
         source, target = rank[edges[:, 0]], rank[edges[:, 1]]
         order = np.argsort(target, kind="stable")
         edges, source, target = edges[order], source[order], target[order]
@@ -178,8 +184,22 @@ class LatticeBuilder:
             kind=edges[:, 2],
             cost=edges[:, 3],
             choices=edges[:, 4],
+            keeps=keeps[order],
             nodes=len(keys),
             sets=self.sets,
             limited=tuple((kind, most) for kind, most in limits if most is not None and kind not in bounded),
             total=threat.total,
         )
+
+
+def _kept(edges: Ints, place: Ints, spans: Ints) -> Ints:
+    """The word that each edge keeps: one that is no edit and writes a word from where it begins to where it ends.
+
+    Words do not overlap and places only rise along a path, so a path has one such edge for a word at most.
+    """
+    if not len(spans) or not len(edges):
+        return np.full(len(edges), -1, dtype=np.int64)
+    begin, end = place[edges[:, 0]], place[edges[:, 1]]
+    word = np.searchsorted(spans[:, 0], begin).clip(max=len(spans) - 1)
+    whole = (spans[word, 0] == begin) & (spans[word, 1] == end) & (edges[:, 2] == KEPT) & (edges[:, 4] != NOTHING)
+    return np.where(whole, word, -1)

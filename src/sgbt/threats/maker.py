@@ -73,8 +73,13 @@ class LatticeMaker:
         tokens = self.tokenizer.tokenize(text)
         ids = tuple(self.vocabulary.encode(tokens.words))
         builder = LatticeBuilder(self.sets)
-        last = self._with_typos(tokens, builder) if self.edits else self._in_words(tokens, builder)
-        return builder.built(ids, self.threat, last=last, bounded={TYPOS})
+        if self.edits:
+            last = self._with_typos(tokens, builder)
+            spans = [(2 * start, 2 * end) for start, end in zip(tokens.starts, tokens.ends, strict=True)]
+        else:
+            last = self._in_words(tokens, builder)
+            spans = [(2 * gap, 2 * gap + 2) for gap in range(len(tokens))]
+        return builder.built(ids, self.threat, last=last, bounded={TYPOS}, spans=spans)
 
     def _in_words(self, tokens: Tokens, builder: LatticeBuilder) -> int:
         """Gaps between words are all the nodes there are, but for those within two words that an edit writes."""

@@ -1,4 +1,4 @@
-"""The least margins that a threat leaves to a model: one function for each kind of model."""
+"""The least margins that a threat leaves to a model: one function for each kind of model, found by dispatch."""
 
 from __future__ import annotations
 
@@ -7,54 +7,38 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sgbt.certify.edits.worst_path import Floats, Ints, least_sums
 from sgbt.core.errors import CertificateError
-from sgbt.models import BagOfWords
 from sgbt.models.sum import Sum
-from sgbt.threats.lattice import ChoiceSets, Lattice
+from sgbt.threats.lattice import Lattice
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @singledispatch
 def least_margins(model: Any, lattices: Sequence[Lattice], labels: Ints, max_length: int) -> Floats:
-    """Lower bounds of label's logit minus each other logit, ascending, over all paths, [texts, rivals]; in float64."""
+    """Lower bounds of label's logit minus each other logit, ascending, over all paths, [texts, rivals]; in float64.
+
+    The lattices are of one `LatticeMaker`, the model is in float64 and reads the first `max_length` words of a text. A
+    bound that is not finite proves nothing. A new kind of model registers its own here:
+    `@sgbt.certify.least_margins.register`.
+    """
     raise CertificateError(
-        expected="a bag of words, or a sum of such",
+        expected="a model with a proof for such threats",
         got=type(model).__name__,
         where="a threat beyond substitutions",
-        remedy="certify it against substitutions alone",
+        remedy="certify it against substitutions alone, or register sgbt.certify.least_margins for it",
     )
 
 
 @least_margins.register
-def _of_bag(model: BagOfWords, lattices: Sequence[Lattice], labels: Ints, max_length: int) -> Floats:
-    if model.config.features or model.places is not None:
-        raise CertificateError(
-            expected="a bag of words without features of neighbours and without positional weights",
-            got="one with them",
-            where="a threat beyond substitutions",
-            remedy="train it with features = [] and places = false",
-        )
-    weight = model.weight.detach().double().cpu().numpy().copy()
-    weight[0] = 0.0  # padding is no word
-    bias = model.bias.detach().double().cpu().numpy()
-    classes = len(bias)
-    rivals = rivals_of(labels, classes)
-    table = _least_of_sets(lattices[0].sets, weight)
-    found = least_sums(lattices, table, labels[:, None] * classes + rivals, max_length)
-    words = np.minimum(found.first[:, None] + np.arange(found.sums.shape[1]), max_length)
-    scaled = found.sums / np.sqrt(np.maximum(words, 1))[:, :, None]
-    margins: Floats = scaled.min(axis=1) + bias[labels][:, None] - bias[rivals]
-    return margins
-
-
-@least_margins.register
 def _of_sum(model: Sum, lattices: Sequence[Lattice], labels: Ints, max_length: int) -> Floats:
-    parts = [least_margins(part, lattices, labels, max_length) for part in model.parts]
-    weights = [float(weight) for weight in model.weights]
-    if min(weights) < 0:
-        raise CertificateError(expected="ensemble weights of at least 0", got=str(min(weights)))
-    total: Floats = np.sum([weight * part for weight, part in zip(weights, parts, strict=True)], axis=0)
+    """No weight is negative, so the parts' bounds add up; each part takes its own worst path."""
+    total: Floats = np.sum(
+        [weight * least_margins(part, lattices, labels, max_length) for weight, part in model.terms], axis=0
+    )
     return total
 
 
@@ -63,16 +47,3 @@ def rivals_of(labels: Ints, classes: int) -> Ints:
     others = np.arange(classes - 1)
     found: Ints = others + (others >= labels[:, None])
     return found
-
-
-def _least_of_sets(sets: ChoiceSets, weight: Floats) -> Floats:
-    """For every set, the least of weight[label] - weight[rival] over its words, [sets, classes * classes]."""
-    ids, starts = sets.flat()
-    if not len(starts):
-        return np.zeros((1, weight.shape[1] ** 2))
-    classes = weight.shape[1]
-    least = np.empty((len(starts), classes * classes))
-    for label in range(classes):
-        for rival in range(classes):
-            least[:, label * classes + rival] = np.minimum.reduceat((weight[:, label] - weight[:, rival])[ids], starts)
-    return least

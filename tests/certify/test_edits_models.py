@@ -1,0 +1,100 @@
+"""Certificates of every kind of model against enumeration over strings: sound, and monotone."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.certify.test_edits import EDITS, THREATS, least_by_enumeration
+from tests.certify.threat_models import MAKERS, drawn_classifier
+
+import sgbt
+from sgbt.certify import least_margins
+from sgbt.certify.edits import certify_against, histories
+from sgbt.core.errors import CertificateError
+from sgbt.data import Tokenizer
+from sgbt.threats import LatticeMaker, Threat
+
+LENGTHS = st.sampled_from([1, 2, 3, 64])
+EXACT = ("bag of words",)
+
+
+def check(kind: str, seed: int, text: str, threat: Threat, max_length: int) -> None:
+    classifier = drawn_classifier(kind, seed, max_length=max_length)
+    (row,) = certify_against(classifier, [text], threat)
+    least = least_by_enumeration(classifier, text, threat, row.label, "ab' -.")
+    nearly = row.slack + 1e-9
+    assert row.margin <= least + nearly, (kind, seed, text, threat.name)
+    if kind in EXACT and row.edits:
+        assert row.margin >= least - nearly
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10_000), st.text("ab' -.", max_size=6), st.sampled_from(THREATS), LENGTHS)
+def test_no_string_has_a_margin_below(kind: str, seed: int, text: str, threat: Threat, max_length: int) -> None:
+    check(kind, seed, text, threat, max_length)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_texts_without_words_and_of_one_word(kind: str) -> None:
+    for number, text in enumerate(("", " ", "a", "'", "ab ")):
+        for threat in (Threat.typos(1), Threat.deletions("any", at_most=2), Threat.insertions(["ab"], at_most=2)):
+            check(kind, number, text, threat, 64)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@settings(max_examples=2, deadline=None)
+@given(st.integers(0, 10_000), st.lists(st.text("ab' -.", max_size=10), min_size=2, max_size=3), st.sampled_from(EDITS))
+def test_a_larger_threat_never_certifies_more(kind: str, seed: int, texts: list[str], other: Threat) -> None:
+    classifier = drawn_classifier(kind, seed)
+    labels = [seed % 2] * len(texts)
+    threats = (Threat.typos(1), Threat.typos(1) | other, Threat.typos(1) | other | Threat.deletions("any", at_most=2))
+    rows = [certify_against(classifier, texts, threat, labels=labels) for threat in threats]
+    for small, large in itertools.pairwise(rows):
+        for one, two in zip(small, large, strict=True):
+            assert one.margin >= two.margin - one.slack - 1e-9
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_histories_that_are_dropped_lower_the_bound_alone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    threat, cut = Threat.typos(1) | Threat.adjacent_swaps(at_most=1), 0
+    for seed in range(4):
+        classifier = drawn_classifier(kind, seed, scale=1.0)
+        (whole,) = certify_against(classifier, ["ab a- b"], threat, labels=[0])
+        with monkeypatch.context() as patch:
+            patch.setattr(histories, "MOST", 8)
+            patch.setattr(histories, "AT_ONCE", 16)
+            (row,) = certify_against(classifier, ["ab a- b"], threat, labels=[0])
+        assert row.margin <= whole.margin + 1e-9
+        cut += row.margin < whole.margin - 1e-9
+    assert cut
+
+
+def test_another_model_registers_its_own() -> None:
+    class Constant(torch.nn.Module):
+        pass
+
+    lattice = LatticeMaker(Threat.typos(1), drawn_classifier("sum", 0).vocabulary, Tokenizer()).of("ab a")
+    with pytest.raises(CertificateError, match="least_margins"):
+        least_margins(Constant(), [lattice], np.array([0]), 8)
+
+    @least_margins.register(Constant)
+    def _constant(model: Any, lattices: Any, labels: Any, max_length: int) -> Any:
+        return np.ones((len(lattices), 1))
+
+    assert least_margins(Constant(), [lattice], np.array([0]), 8).tolist() == [[1.0]]
+
+
+def test_substitutions_alone_need_no_lattice() -> None:
+    classifier = drawn_classifier("sum", 3)
+    table = sgbt.SubstitutionTable({"ab": ("ba",)}, "one")
+    rows = sgbt.certify(classifier, ["ab a"], table)
+    assert [type(row) for row in sgbt.certify(classifier, ["ab a"], threat=Threat.substitutions(table))] == [
+        type(rows[0])
+    ]
