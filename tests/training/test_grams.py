@@ -20,7 +20,7 @@ from sgbt.models.bag_of_ngrams.margins import by_label, frequent_grams, gather
 from sgbt.models.bag_of_ngrams.model import AT_THE_END, MAP_SHIFT
 from sgbt.models.bag_of_ngrams.options import GramOptions
 from sgbt.models.bag_of_words.options import RowSets
-from sgbt.threats import SubstitutionIndex
+from sgbt.threats import SubstitutionIndex, SubstitutionTable
 from sgbt.training import IBP, SGBT, Certified, Standard, train
 from sgbt.training.config import TrainingConfig, preset_for
 from sgbt.training.linear.ngrams import log_count_ratios
@@ -304,6 +304,20 @@ def test_margins_in_training_are_those_of_the_model_and_its_bound(ending, more):
         assert torch.equal(smooth.clean, own.clean)
     assert bool(torch.cat(near).all()) == (not more)
     assert float(torch.cat(near).double().mean()) > 0.5
+
+
+def test_clusters_that_labels_keep_apart_are_counted_in_train_and_proofs_hold_for_them():
+    data = reviews(texts=200)
+    table = TABLE | SubstitutionTable({"good": ("bad",), "bad": ("good",)})
+    found = {}
+    for weight in (0.0, 1e6):
+        bag = BagOfNgrams(resolution=1e-6, label_weight=weight)
+        run = train(bag, data, objective=IBP(kappa=1.0), substitutions=table, config=QUICK)
+        codes, vocabulary = run.model.model.codes, run.model.vocabulary
+        found[weight] = bool(codes[vocabulary.id_of("good")] == codes[vocabulary.id_of("bad")])
+        proofs = certify(run.model, data.dev)
+        assert sum(proof.margin > proof.slack for proof in proofs) >= round(run.dev["certified"] * len(data.dev))
+    assert found == {0.0: True, 1e6: False}
 
 
 def test_the_loss_moves_every_weight_that_a_text_or_a_substitute_has():

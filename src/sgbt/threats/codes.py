@@ -28,7 +28,7 @@ def community_codes(
     bounded as sets. A higher `resolution` makes communities smaller and borders longer. A word without links is a
     community by itself. Codes are numbered from 2; 0 is padding, 1 unknown.
     """
-    ends, weights = _substitution_graph(vocabulary, table, counts)
+    ends, weights = substitution_graph(vocabulary, table, counts)
     words = UNKNOWN + 1
     codes = np.arange(len(vocabulary))
     codes[words:] = _by_first(louvain(Graph.of(len(vocabulary) - words, ends - words, weights), resolution)) + words
@@ -43,7 +43,7 @@ def community_levels(
     Words without links are left out of the search: it is quicker, and in another order, than that of
     `community_codes`, so the communities may differ a little from those.
     """
-    ends, weights = _substitution_graph(vocabulary, table, counts)
+    ends, weights = substitution_graph(vocabulary, table, counts)
     linked, ends = np.unique(ends, return_inverse=True)
     graph = Graph.of(len(linked), ends.reshape(-1, 2), weights)
     levels = np.tile(np.arange(len(vocabulary)), (len(resolutions), 1))
@@ -59,7 +59,7 @@ def _by_first(labels: np.ndarray) -> np.ndarray:
     return named
 
 
-def _substitution_graph(
+def substitution_graph(
     vocabulary: Vocabulary, table: SubstitutionTable, counts: Mapping[str, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The ids of words of which one may replace the other, [links, 2]; a link weighs as often as the first occurs."""

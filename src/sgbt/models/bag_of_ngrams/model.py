@@ -43,6 +43,9 @@ class BagOfNgramsConfig:
     """How finely substitutes are divided into codes (`sgbt.threats.codes.community_codes`)."""
     more_resolutions: tuple[float, ...] = ()
     """Further maps from words to codes, as finely as these say: a text has the runs of every map."""
+    label_weight: float = 0.0
+    """How much clusters keep words apart that train has in texts of different labels
+    (`sgbt.threats.labelled_communities`); zero: clusters are of links alone."""
     prior: float = 3.0
     """How many texts of every class each run is counted in beforehand, when training estimates what it tells."""
     ending: int = 0
@@ -60,10 +63,11 @@ class BagOfNgramsConfig:
         counts = self.classes >= 2 and self.minimum_count >= 1 and 1 <= self.longest <= LONGEST
         above_zero = (*self.resolutions, self.prior)
         real = all(isinstance(each, int | float) and 0 < each < math.inf for each in above_zero)
-        if not counts or not real or self._odd_ending:
+        weighed = isinstance(self.label_weight, int | float) and 0 <= self.label_weight < math.inf
+        if not counts or not real or not weighed or self._odd_ending:
             raise ModelError(
                 expected=f"two classes, minimum_count of 1, longest from 1 to {LONGEST}, resolutions and prior above 0,"
-                f" ending a whole number from 0 to {MOST_LAST_WORDS:,}",
+                f" label_weight of at least 0, ending a whole number from 0 to {MOST_LAST_WORDS:,}",
                 got=str(self),
             )
 

@@ -18,11 +18,12 @@ import torch
 from torch import Tensor
 
 from sgbt.data import RaggedIds
-from sgbt.models import BagOfNgrams
+from sgbt.models import BagOfNgrams, BagOfNgramsConfig
 from sgbt.models.bag_of_ngrams.margins import Gathered, LabelGrams, by_label, check_room, frequent_grams, gather
 from sgbt.models.bag_of_words.options import RowSets
 from sgbt.models.worst_case import Margins
 from sgbt.threats import UNKNOWN, Vocabulary
+from sgbt.threats.labelled_communities import labelled_codes
 from sgbt.training.beginning import adopt_vocabulary, whole_vocabulary
 from sgbt.training.config import TrainingConfig
 from sgbt.training.loop.dev_scores import dev_scores
@@ -49,7 +50,7 @@ class BagOfNgramsTrainer(Trainer):
     @classmethod
     def prepare(cls, model: BagOfNgrams, objective: Objective, corpus: Corpus, train: Examples) -> BagOfNgrams:
         """The model with its maps from words to clusters; `run` finds the n-grams."""
-        maps = [torch.from_numpy(corpus.clusters(resolution)) for resolution in model.config.resolutions]
+        maps = [torch.from_numpy(clusters(model.config, corpus, train, each)) for each in model.config.resolutions]
         model.adopt(codes=torch.stack(maps) if len(maps) > 1 else maps[0], keys=model.keys)
         return model
 
@@ -132,6 +133,18 @@ class BagOfNgramsTrainer(Trainer):
         labels = torch.cat([torch.full((part.texts,), part.label) for part in texts])
         clean, worst = (torch.cat([getattr(part, which) for part in margins]) for which in ("clean", "worst"))
         return mixed_cross_entropy(clean, worst, labels, share=self.kappa)
+
+
+def clusters(config: BagOfNgramsConfig, corpus: Corpus, train: Examples, resolution: float) -> np.ndarray:
+    """The code of every id, at a resolution: by links alone, or by the labels of train as well."""
+    if not config.label_weight or corpus.table is None:
+        return corpus.clusters(resolution)
+    known = train.rows.flat < len(corpus.vocabulary)
+    label = np.repeat(train.labels, train.rows.lengths)[known] * len(corpus.vocabulary)
+    size = config.classes * len(corpus.vocabulary)
+    by_label = np.bincount(label + train.rows.flat[known], minlength=size).reshape(config.classes, -1).T
+    given = (corpus.vocabulary, corpus.table, corpus.counts, by_label)
+    return labelled_codes(*given, resolution=resolution, label_weight=config.label_weight)
 
 
 @trainer_of.register
