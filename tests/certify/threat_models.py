@@ -8,7 +8,18 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from sgbt.models import AnyModel, BagOfNgrams, BagOfWords, TextClassifier
+from sgbt.models import (
+    AnyModel,
+    BagOfNgrams,
+    BagOfWords,
+    BiLSTM,
+    BiLSTMConfig,
+    CNNConfig,
+    TextClassifier,
+    TextCNN,
+    WordEmbedding,
+)
+from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.bag_of_ngrams.model import AT_THE_END, BITS, MAP_SHIFT
 from sgbt.models.bag_of_words.features import FAMILIES, keys_at
 from sgbt.models.sum import Sum
@@ -68,14 +79,39 @@ def bag_of_ngrams(drawn: np.random.Generator, classes: int, scale: float) -> Bag
     return model
 
 
+def _words(drawn: np.random.Generator, trained: bool) -> WordEmbedding:
+    codes = torch.from_numpy(_codes(drawn)) if trained else None
+    return WordEmbedding(
+        torch.from_numpy(drawn.normal(size=(IDS, 4))).float(), projection=3 if trained else None, codes=codes
+    )
+
+
+def cnn(drawn: np.random.Generator, classes: int, scale: float) -> TextCNN:
+    sizes = tuple(int(size) for size in drawn.choice([1, 2, 3, 4], size=2, replace=False))
+    activation, pooling = str(drawn.choice(sorted(ACTIVATIONS))), str(drawn.choice(["max", "mean"]))
+    config = CNNConfig(classes=classes, kernel_sizes=sizes, filters=4, activation=activation, pooling=pooling)
+    model = TextCNN(_words(drawn, bool(drawn.integers(2))), config)
+    _filled(model, drawn, min(scale, 10.0))
+    return model.double() if drawn.integers(2) else model
+
+
+def bilstm(drawn: np.random.Generator, classes: int, scale: float) -> BiLSTM:
+    pooling = str(drawn.choice(["last", "mean", "max"]))
+    model = BiLSTM(_words(drawn, bool(drawn.integers(2))), BiLSTMConfig(classes=classes, hidden=3, pooling=pooling))
+    _filled(model, drawn, min(scale, 10.0))
+    return model.double()
+
+
 def weighted_sum(drawn: np.random.Generator, classes: int, scale: float) -> Sum:
-    parts = [make(drawn, classes, scale) for make in (bag_of_words, bag_of_ngrams)]
-    return Sum(parts, (0.5, 2.0))
+    parts = [make(drawn, classes, scale) for make in (bag_of_words, bag_of_ngrams, cnn, bilstm)]
+    return Sum(parts, (0.5, 2.0, 1.0, 0.3))
 
 
 MAKERS: dict[str, Callable[[np.random.Generator, int, float], AnyModel]] = {
     "bag of words": bag_of_words,
     "bag of n-grams": bag_of_ngrams,
+    "cnn": cnn,
+    "bilstm": bilstm,
     "sum": weighted_sum,
 }
 

@@ -1,6 +1,6 @@
 """Certificates against any threat: the worst path of a text's lattice."""
 
-from sgbt.certify.edits import bag_of_words, ngrams  # noqa: F401 - they register
+from sgbt.certify.edits import bag_of_words, bilstm, cnn, ngrams  # noqa: F401 - they register
 from sgbt.certify.edits.certificate import ThreatCertificate, ThreatSummary, read_threat_rows
 from sgbt.certify.edits.certifying import certify_against
 from sgbt.certify.edits.margins import least_margins

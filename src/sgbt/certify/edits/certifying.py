@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from sgbt.certify.edits.margins import least_margins
 from sgbt.certify.read_texts import hash_of_text
 from sgbt.certify.rounding import rounding_slack
 from sgbt.certify.rows.comparison import TOLERANCE, drawn_seed, forged
-from sgbt.certify.verifier import in_float64, require_finite
+from sgbt.certify.verifier import in_float64, lowest_margin, require_finite
 from sgbt.core.errors import CertificateError
 from sgbt.core.rows import RowFile
 from sgbt.data import Split
@@ -94,11 +96,17 @@ class _Run:
     max_length: int
     shared: dict[str, Any]
 
+    @cached_property
+    def lowest(self) -> float:
+        """What every margin is at least: what a bound that is not finite says."""
+        return max(lowest_margin(self.model, longest=self.max_length), -sys.float_info.max)
+
     def proven(self, rows: list[int]) -> list[ThreatCertificate]:
         """The certificates of some texts, found together."""
         start, slack = time.thread_time(), self.shared["slack"]
         lattices = [self.maker.of(self.texts[row]) for row in rows]
-        least = least_margins(self.model, lattices, self.right[rows], self.max_length).min(axis=1)
+        bounds = least_margins(self.model, lattices, self.right[rows], self.max_length)
+        least = np.where(np.isfinite(bounds), bounds, self.lowest).min(axis=1)
         spent = round(1000 * (time.thread_time() - start) / len(rows), 4)
         found = []
         for row, lattice, margin in zip(rows, lattices, least.tolist(), strict=True):

@@ -21,7 +21,7 @@ from sgbt.threats.lattice import ChoiceSets
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST = 1 << 18
+MOST = 1 << 21
 """Histories of one layer, in numbers: each has as many as the model has columns."""
 AT_ONCE = 1 << 20
 """Continuations that are looked at together, in the same numbers."""
@@ -100,13 +100,15 @@ class Items:
         return self.vertex[chosen], self.mark[chosen], self.history[chosen], self.value[chosen]
 
 
-def least_values(steps: Sequence[Step], symbols: Mapping[int, Ints], reader: Reader) -> dict[int, Floats]:
+def least_values(
+    steps: Sequence[Step], symbols: Mapping[int, Ints], reader: Reader, *, start: float = 0.0
+) -> dict[int, Floats]:
     """For every number of words that a text may have, the least values of such texts, [columns].
 
-    `symbols` are those of every set of words, each once.
+    `symbols` are those of every set of words, each once; `start` is the value of a path without words.
     """
     zero = np.zeros(1, dtype=np.int64)
-    items = Items(zero, zero, zero, np.zeros((1, reader.columns)))
+    items = Items(zero, zero, zero, np.full((1, reader.columns), start))
     found: dict[int, Floats] = {}
     for words, step in enumerate(steps):
         items = _departing(items, step)
@@ -157,6 +159,9 @@ def _arriving(items: Items, step: Step, symbols: Mapping[int, Ints], reader: Rea
         done = ahead[begin - 1] if begin else 0
         end = max(int(np.searchsorted(ahead, done + AT_ONCE, side="right")), begin + 1)
         row, entry = ranges(first[begin:end], stop[begin:end])
+        if not len(row):
+            begin = end
+            continue
         _, mark, history, value = items.rows(row + begin)
         mark = _marked(mark, step.keeps[edge[entry]], reader.counted)
         value = reader.joined(value, history, symbol[entry], mark, words)
@@ -193,3 +198,22 @@ class Symbols(dict[int, Ints]):
     def __missing__(self, number: int) -> Ints:
         found = self[number] = np.unique(self._of(np.array(self._sets[number])))
         return found
+
+
+def most_histories(steps: Sequence[Step], symbols: Mapping[int, Ints], span: int) -> float:
+    """How many histories a layer can have at most."""
+    counts = np.ones((span + 1, steps[0].arrivals))
+    found = 1.0
+    for words, step in enumerate(steps):
+        here = np.zeros((span + 1, step.departures))
+        for row, known in zip(here, counts, strict=True):
+            np.add.at(row, step.spread[1], known[step.spread[0]])
+        found = max(found, float(here[min(words, span)].sum()))
+        if not len(step.source):
+            break
+        many = np.array([len(symbols[number]) for number in step.choices.tolist()], dtype=float)
+        counts = np.zeros((span + 1, steps[words + 1].arrivals))
+        for size in range(1, span + 1):
+            np.add.at(counts[size], step.target, here[size - 1, step.source] * many)
+        counts[0] = 1.0
+    return found

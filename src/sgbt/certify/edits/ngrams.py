@@ -24,14 +24,13 @@ import torch
 
 from sgbt.certify.edits.histories import RUNS, Floats, Ints, Symbols, least_values
 from sgbt.certify.edits.margins import least_margins, rivals_of
+from sgbt.certify.edits.occurrences import OFTEN, how_often
 from sgbt.certify.edits.unrolled import Step, lengths_of, unrolled
 from sgbt.models import BagOfNgrams
 from sgbt.models.bag_of_ngrams.credits import most_of_unfinished
 from sgbt.models.bag_of_ngrams.model import AT_THE_END, BITS, LARGEST, LONGEST, MAP_SHIFT
-from sgbt.threats.lattice import NOTHING, Lattice
+from sgbt.threats.lattice import Lattice
 
-OFTEN = 8
-"""So many occurrences of a code on one path are told apart; more count as any number."""
 WHOLE = (1 << LONGEST * BITS) - 1
 
 
@@ -150,7 +149,7 @@ class RunReader:
             label,
             rivals_of(np.array([label]), weight.shape[1])[0],
             lengths_of(steps) if runs.ending else np.empty(0, dtype=np.int64),
-            _how_often(lattice, codes),
+            how_often(lattice, codes),
             places,
             times,
             late,
@@ -273,33 +272,3 @@ def _runs_of(codes: Ints, longest: int, first: int) -> Ints:
             key = key << BITS | codes[offset : len(codes) - size + 1 + offset]
         found.append(key[first:])
     return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
-
-
-def _how_often(lattice: Lattice, codes: Ints) -> Ints:
-    """How often one path can have each code at most, as far as that is below `OFTEN`: [LARGEST].
-
-    Edges of one path lie one behind another, so it is how many intervals of nodes there are that do not overlap, and
-    the interval that ends first is always among the most. An edge that comes back to its node counts as any number.
-    """
-    found = np.full(LARGEST, 0, dtype=np.int64)
-    edges = np.flatnonzero(lattice.choices != NOTHING)
-    if not len(edges):
-        return np.full(LARGEST, OFTEN)
-    lists = [np.unique(codes[list(lattice.sets[number])]) for number in lattice.choices[edges].tolist()]
-    edge = np.repeat(edges, [len(each) for each in lists])
-    code = np.concatenate(lists)
-    source, target = lattice.source[edge], lattice.target[edge]
-    found[code[source == target]] = OFTEN
-    order = np.lexsort((target, code))
-    code, source, target = code[order], source[order], target[order]
-    reached = np.full(LARGEST, -1, dtype=np.int64)
-    for _ in range(OFTEN):
-        behind = np.flatnonzero(source >= reached[code])
-        code, source, target = code[behind], source[behind], target[behind]
-        if not len(code):
-            break
-        begin = np.flatnonzero(np.concatenate([[True], code[1:] != code[:-1]]))
-        found[code[begin]] += 1
-        reached[code[begin]] = target[begin]
-    found = np.minimum(found, OFTEN)
-    return np.where(found == 0, OFTEN, found)
