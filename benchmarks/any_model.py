@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 
 import sgbt
 from sgbt.bridges.sklearn import CertifiedClassifier, additive_of, scores_of
-from sgbt.certify.black_box import Deletion, Encoder, Substitution, certify_encoded, certify_smoothed
+from sgbt.certify.black_box import Deletion, Encoder, Substitution, certify_encoded, certify_smoothed, read_encoder
 
 ROUNDS = {"logistic": 2, "naive-bayes": 0}
 PIPELINES: dict[str, Callable[[], Any]] = {
@@ -93,7 +93,7 @@ def vader(options: Any, table: Any, texts: list[str], labels: Any, test: list[st
         compound = np.array([analyser.polarity_scores(text)["compound"] for text in given])
         return np.stack([-compound, compound], axis=1)
 
-    encoder = Encoder.from_json(options.encoder) if options.encoder else Encoder.fit(texts, table, labels.tolist())
+    encoder = read_encoder(options.encoder) if options.encoder else Encoder.fit(texts, table, labels.tolist())
     spent = time.process_time()
     rows = certify_encoded(
         scores, test, encoder, labels=truth.tolist(), max_queries=options.max_queries, fingerprint="vaderSentiment"

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.walked import run
 from tests.small import TABLE
 
-from sgbt.certify.black_box import Encoder, read_encoded
+from sgbt.certify.black_box import read_encoded, read_encoder
 
 ROWS = [("A GOOD film", "pos"), ("an awful film", "neg"), ("great plot", "pos"), ("a bad movie", "neg")]
 MODEL = """
@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 def test_texts_are_encoded_and_a_function_is_certified(folder, capsys):
     made = ["--threat", "table.json", "--encoder", "encoder.json"]
     assert run("encode", "reviews.csv", *made, "--out", "encoded.csv") == 0
-    encoder = Encoder.from_json("encoder.json")
+    encoder = read_encoder("encoder.json")
     with Path("encoded.csv").open() as stream:
         encoded = list(csv.DictReader(stream))
     assert [row["text"] for row in encoded] == [encoder.encode(text) for text, _ in ROWS]

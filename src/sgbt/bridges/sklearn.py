@@ -15,9 +15,10 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sgbt.certify.black_box import AdditiveModel, EncodedCertificate, Encoder, certify_encoded
+from sgbt.certify.black_box import AdditiveModel, AnyEncoder, EncodedCertificate, Encoder, Trade, certify_encoded
 from sgbt.certify.black_box.additive import Feature
-from sgbt.certify.black_box.encoder import DISTINCTION, RELEVANCE, table_of
+from sgbt.certify.black_box.encoder import DISTINCTION, RELEVANCE
+from sgbt.certify.black_box.fitting import fit_encoder, fit_traded
 from sgbt.data.token_pattern import across_spaces
 
 EXACT = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64))
@@ -27,9 +28,11 @@ EXACT = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64))
 class SynonymEncoder(TransformerMixin, BaseEstimator):
     """Text in, text out: every word becomes the most frequent word of its synonym cluster.
 
-    `threat` is a substitution table, its name as on the command line ("counter_fitted", "wordnet+sememes") or a JSON
-    file. Models that follow in a pipeline read encoded text alone, so `certified_texts` and `certified` can prove what
-    substitution cannot change. The fitted `encoder_` is a value that is written to JSON and read again.
+    `threat` is a `Threat`, a substitution table, or what the command line takes: "counter_fitted", "wordnet+sememes",
+    "typos:1", "counter_fitted + typos:1". Models that follow in a pipeline read encoded text alone, so `certified` can
+    prove what the threat cannot change. The fitted `encoder_` is a value that is written to JSON and read again. With
+    `trade`, a share of accuracy, `distinction` is chosen by what a proxy loses on train
+    (`sgbt.certify.black_box.fitting`); `trade_` reports it.
     """
 
     def __init__(
@@ -38,16 +41,16 @@ class SynonymEncoder(TransformerMixin, BaseEstimator):
         *,
         distinction: float = DISTINCTION,
         relevance: float = RELEVANCE,
+        trade: float | None = None,
     ):
         self.threat = threat
         self.distinction = distinction
         self.relevance = relevance
+        self.trade = trade
 
     def fit(self, X: Sequence[str], y: Sequence[Any] | None = None) -> SynonymEncoder:
         """Choose clusters for texts like these; where labels are given, by what words say about them."""
-        self.encoder_ = Encoder.fit(
-            _texts(X), table_of(self.threat), _labels(y), distinction=self.distinction, relevance=self.relevance
-        )
+        self.encoder_, self.trade_ = _fitted(self, _texts(X), _labels(y))
         return self
 
     def transform(self, X: Sequence[str]) -> list[str]:
@@ -76,20 +79,20 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
         *,
         distinction: float = DISTINCTION,
         relevance: float = RELEVANCE,
+        trade: float | None = None,
         rounds: int = 0,
     ):
         self.estimator = estimator
         self.threat = threat
         self.distinction = distinction
         self.relevance = relevance
+        self.trade = trade
         self.rounds = rounds
 
     def fit(self, X: Sequence[str], y: Sequence[Any]) -> CertifiedClassifier:
         """Choose clusters, then train a copy of the estimator on encoded text."""
         texts = _texts(X)
-        self.encoder_ = Encoder.fit(
-            texts, table_of(self.threat), _labels(y), distinction=self.distinction, relevance=self.relevance
-        )
+        self.encoder_, self.trade_ = _fitted(self, texts, _labels(y))
         read = [self.encoder_.read(text) for text in texts]
         seen, labels = [each.written() for each in read], np.asarray(y)
         self.estimator_ = clone(self.estimator).fit(seen, labels)
@@ -97,8 +100,10 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
         numbers = np.searchsorted(self.classes_, labels).tolist()
         for _ in range(self.rounds):
             additive = additive_of(self.estimator_)
-            if additive is None:
-                raise ValueError("rounds needs a pipeline of word counts and a linear classifier; leave it 0")
+            if additive is None or not isinstance(self.encoder_, Encoder):
+                raise ValueError(
+                    "rounds needs a pipeline of word counts and a linear classifier, and substitutions; leave it 0"
+                )
             worst = [additive.worst(each, number).swaps for each, number in zip(read, numbers, strict=True)]
             seen += [each.written(swaps) for each, swaps in zip(read, worst, strict=True)]
             labels = np.concatenate([labels, np.asarray(y)])
@@ -125,12 +130,26 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         labels = None if y is None else np.searchsorted(self.classes_, np.asarray(y)).tolist()
-        given = {"additive": additive_of(self.estimator_)} | options
+        bounded = additive_of(self.estimator_) if isinstance(self.encoder_, Encoder) else None
+        given = {"additive": bounded} | options
         return certify_encoded(scores_of(self.estimator_), _texts(X), self.encoder_, labels=labels, **given)
 
     def certify(self, X: Sequence[str]) -> np.ndarray:
         """For every text, whether it is proven that no substitution of any of its words changes `predict`."""
         return np.array([row.certified for row in self.certificates(X)], dtype=bool)
+
+
+def _fitted(asked: Any, texts: list[str], labels: list[Any] | None) -> tuple[AnyEncoder, Trade | None]:
+    """The encoder that an estimator's options ask for, and what it was traded for."""
+
+    def fit(distinction: float) -> AnyEncoder:
+        return fit_encoder(texts, asked.threat, labels, distinction=distinction, relevance=asked.relevance)
+
+    if asked.trade is None:
+        return fit(asked.distinction), None
+    if labels is None:
+        raise ValueError("trade needs labels: fit(texts, labels)")
+    return fit_traded(fit, texts, labels, asked.trade)
 
 
 def certified(pipeline: Any, threat: Any = "counter_fitted", **options: Any) -> CertifiedClassifier:

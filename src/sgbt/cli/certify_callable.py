@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from sgbt.certify.black_box import EncodedSummary, Encoder, certify_encoded
+from sgbt.certify.black_box import EncodedSummary, certify_encoded, read_encoder
 from sgbt.certify.black_box.certifying import cost_of
 from sgbt.cli.predict import texts_of
 from sgbt.cli.reading import Reading
@@ -42,7 +42,7 @@ def certify_callable(
             where="--encoder",
             remedy="make one with: sgbt encode FILE --encoder encoder.json --out encoded.csv",
         )
-    made = Encoder.from_json(encoder)
+    made = read_encoder(encoder)
     texts, labels = _read(file, reading, limit)
     cost = cost_of(texts, made, max_substitutions=max_substitutions, max_queries=max_queries)
     console.print(

@@ -12,7 +12,7 @@ from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from sgbt.certify.black_box import Encoder
+    from sgbt.certify.black_box import AnyEncoder
 
 Threat = Annotated[
     str, typer.Option(help="Who may replace whom: counter_fitted, wordnet, a JSON file, ...; + joins names to a union.")
@@ -34,6 +34,10 @@ def encode_(
     distinction: Annotated[
         float | None, typer.Option(min=0, help="More keeps more words apart: more accuracy, fewer proofs.")
     ] = None,
+    trade: Annotated[
+        float | None,
+        typer.Option(help="Choose that by how much accuracy may be lost, such as 0.01, on FILE with --label."),
+    ] = None,
     data_home: opt.DataHome = None,
 ) -> None:
     """Encode the texts of a file, for training or for a model that reads encoded text. Every column is kept.
@@ -46,45 +50,61 @@ def encode_(
 
     form = format_of(file)
     if encoder is not None and encoder.is_file():
-        from sgbt.certify.black_box import Encoder
+        from sgbt.certify.black_box import read_encoder
 
-        made = Encoder.from_json(encoder)
+        made = read_encoder(encoder)
     else:
-        made = _fitted(file, threat, distinction, reading, data_home)
+        made = _fitted(file, threat, distinction, trade, reading, data_home)
         if encoder is not None:
             made.to_json(encoder)
-    total = ambiguous = 0
+    total = 0
     with writing(out, otherwise=form) as write:
         for rows in chunks(file, form, reading.layout):
             texts = texts_of(rows, reading.text)
             column = next(name for name, cells in rows.columns.items() if cells is texts)
-            encoded = [made.read(each) for each in texts]
-            write({**rows.columns, column: [each.written() for each in encoded]})
+            write({**rows.columns, column: [made.encode(each) for each in texts]})
             total += len(texts)
-            ambiguous += sum(len(each.others) for each in encoded)
     screen = Screen(stderr=True)
     words, clusters = len(made.codes), len(set(made.codes.values()))
-    screen.print(f"{made.table!r}: {words:,} words in {clusters:,} clusters", markup=False)
-    screen.print(f"{total:,} texts, {ambiguous / total:.1f} ambiguous words in each", markup=False)
+    screen.print(f"{total:,} texts; {words:,} words in {clusters:,} clusters", markup=False)
 
 
 def _fitted(
     file: Path,
     threat: str,
     distinction: float | None,
+    trade: float | None,
     reading: Reading,
     data_home: Path | None,
-) -> Encoder:
-    from sgbt.certify.black_box import Encoder
-    from sgbt.certify.black_box.encoder import DISTINCTION, table_of
+) -> AnyEncoder:
+    from sgbt.certify.black_box.encoder import DISTINCTION
+    from sgbt.certify.black_box.fitting import fit_encoder, fit_traded, threat_of
     from sgbt.cli.predict import texts_of
+    from sgbt.core.errors import LexiconError
     from sgbt.data.table_files import chunks, format_of
 
-    table = table_of(threat, data_home=data_home)
+    asked = threat_of(threat, data_home=data_home)
     texts: list[str] = []
     labels: list[str] = []
     for rows in chunks(file, format_of(file), reading.layout):
         texts += texts_of(rows, reading.text)
         labels += [str(each) for each in rows.column(reading.label)] if reading.label else []
-    asked = DISTINCTION if distinction is None else distinction
-    return Encoder.fit(texts, table, labels if reading.label else None, distinction=asked)
+
+    def fit(chosen: float) -> AnyEncoder:
+        return fit_encoder(texts, asked, labels if reading.label else None, distinction=chosen)
+
+    if trade is None:
+        return fit(DISTINCTION if distinction is None else distinction)
+    if distinction is not None or not reading.label:
+        raise LexiconError(
+            expected="--trade with --label and without --distinction",
+            got="both" if distinction is not None else "no --label",
+            where="--trade",
+        )
+    found, report = fit_traded(fit, texts, labels, trade)
+    Screen(stderr=True).print(
+        f"distinction {report.distinction:g}: a proxy has {report.before:.1%} on the texts and {report.after:.1%} on "
+        "encoded ones",
+        markup=False,
+    )
+    return found

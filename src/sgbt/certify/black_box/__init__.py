@@ -3,15 +3,20 @@
 from sgbt.certify.black_box.additive import AdditiveModel
 from sgbt.certify.black_box.certificate import Answer, EncodedCertificate, EncodedSummary, read_encoded
 from sgbt.certify.black_box.certifying import Cost, certify_encoded, cost_of
+from sgbt.certify.black_box.edited import EditedEncoder, EditedText
 from sgbt.certify.black_box.encoder import EncodedText, Encoder
+from sgbt.certify.black_box.fitting import AnyEncoder, Trade, fit_encoder, read_encoder
 from sgbt.certify.black_box.smoothing import Deletion, Substitution, certify_smoothed
 from sgbt.certify.black_box.statistical import StatisticalCertificate, StatisticalSummary, read_statistical
 
 __all__ = [
     "AdditiveModel",
     "Answer",
+    "AnyEncoder",
     "Cost",
     "Deletion",
+    "EditedEncoder",
+    "EditedText",
     "EncodedCertificate",
     "EncodedSummary",
     "EncodedText",
@@ -19,9 +24,12 @@ __all__ = [
     "StatisticalCertificate",
     "StatisticalSummary",
     "Substitution",
+    "Trade",
     "certify_encoded",
     "certify_smoothed",
     "cost_of",
+    "fit_encoder",
     "read_encoded",
+    "read_encoder",
     "read_statistical",
 ]

@@ -17,7 +17,9 @@ from sgbt.attacks.queries.engine import Classify
 from sgbt.attacks.victim import CallableVictim
 from sgbt.certify.black_box.additive import AdditiveModel
 from sgbt.certify.black_box.certificate import ADDITIVE, CLEAN, ENCODED, ENUMERATION, Answer, EncodedCertificate
-from sgbt.certify.black_box.encoder import EncodedText, Encoder
+from sgbt.certify.black_box.edited import EditedEncoder, EditedText
+from sgbt.certify.black_box.encoder import EncodedText
+from sgbt.certify.black_box.fitting import AnyEncoder
 from sgbt.certify.black_box.enumeration import Search, enumerate_all, margin_of
 from sgbt.certify.rows.comparison import TOLERANCE, drawn_seed, forged
 from sgbt.core.errors import CertificateError
@@ -36,7 +38,7 @@ Listener = Callable[[int, int], None]
 def certify_encoded(
     classify: Classify,
     texts: Sequence[str],
-    encoder: Encoder,
+    encoder: AnyEncoder,
     *,
     labels: Sequence[int] | None = None,
     max_substitutions: int | None = None,
@@ -69,7 +71,7 @@ def certify_encoded(
         "max_queries": max_queries,
         "slack": slack,
         "encoder_hash": encoder.hash,
-        "table_hash": encoder.table.hash,
+        "table_hash": encoder.threat_hash,
         "model_hash": victim.fingerprint if out is not None or fingerprint is not None else "",
     }
     done: list[EncodedCertificate] = []
@@ -120,7 +122,7 @@ def _recheck(run: _Run, kept: list[EncodedCertificate], texts: Sequence[str], wh
 @dataclass(frozen=True)
 class _Run:
     ask: Callable[[Sequence[str]], np.ndarray]
-    encoder: Encoder
+    encoder: AnyEncoder
     budget: int | None
     max_queries: int
     slack: float
@@ -130,7 +132,7 @@ class _Run:
     def decide(self, texts: Sequence[str], labels: Sequence[int] | None) -> list[dict[str, Any]]:
         """What certificates of some texts say, without what all certificates share."""
         begun = time.perf_counter()
-        read = [self.encoder.read(text) for text in texts]
+        read = [self.encoder.read(text, most=self.max_queries) for text in texts]
         scores = self.ask([each.written() for each in read])
         predicted = [int(number) for number in scores.argmax(axis=1)] if len(texts) else []
         labels = predicted if labels is None else labels
@@ -147,7 +149,7 @@ class _Run:
         ]
         if self.additive is not None:
             for text, encoded, answer in zip(texts, read, answers, strict=True):
-                if answer["verdict"] is Answer.ABSTAINED:
+                if answer["verdict"] is Answer.ABSTAINED and isinstance(encoded, EncodedText):
                     answer |= self._bounded(self.additive, text, encoded, answer)
         open_ = {
             place: Search(read[place], labels[place], self.budget, answer["margin"], answer["queries"])
@@ -159,7 +161,9 @@ class _Run:
             answers[place] |= self._ended(search, texts[place], answers[place])
         return answers
 
-    def _begun(self, encoded: EncodedText, label: int, guess: int, margin: float, spent: float) -> dict[str, Any]:
+    def _begun(
+        self, encoded: EncodedText | EditedText, label: int, guess: int, margin: float, spent: float
+    ) -> dict[str, Any]:
         """The answer before any question but the first; abstained where enumeration may still decide."""
         right, free = guess == label, encoded.replaceable > 0 and self.budget != 0
         answer: dict[str, Any] = {
@@ -168,9 +172,9 @@ class _Run:
             "predicted": guess,
             "margin": margin,
             "method": CLEAN,
-            "words": len(encoded.pieces),
+            "words": encoded.words,
             "replaceable": encoded.replaceable,
-            "ambiguous": len(encoded.others),
+            "ambiguous": encoded.ambiguous,
             "combinations": min(encoded.combinations(self.budget), LARGEST),
             "queries": 1,
             "milliseconds": spent,
@@ -194,7 +198,9 @@ class _Run:
             answer["queries"] = before["queries"] + 1
         return answer | {"milliseconds": before["milliseconds"] + 1000 * (time.perf_counter() - begun)}
 
-    def _all_words(self, answer: dict[str, Any]) -> int:
+    def _all_words(self, answer: dict[str, Any]) -> int | None:
+        if isinstance(self.encoder, EditedEncoder):
+            return None  # edits are counted by kind
         replaceable = int(answer["replaceable"])
         return replaceable if self.budget is None else min(self.budget, replaceable)
 
@@ -209,20 +215,17 @@ class _Run:
         }
         if proven:
             return answer | {"verdict": Answer.CERTIFIED}
+        if isinstance(self.encoder, EditedEncoder):
+            answer["radius"] = None
         return answer | (self._broken(text, search.broken, search.label) if search.broken is not None else {})
 
     def _broken(self, text: str, swaps: Mapping[int, str], label: int) -> dict[str, Any]:
         """The verdict that a text of the threat has another label; nothing where that is not so, as at a tie."""
-        witness = self._witness(text, swaps)
+        witness = self.encoder.witness(text, swaps)
+        if witness is None:
+            return {}
         scores = self.ask([self.encoder.encode(witness)])[0]
         return {} if int(scores.argmax()) == label else {"verdict": Answer.BROKEN, "witness": witness}
-
-    def _witness(self, text: str, swaps: Mapping[int, str]) -> str:
-        """A text of the threat that is encoded with these choices."""
-        tokens = self.encoder.tokenizer.tokenize(text)
-        return tokens.replace(
-            {place: self.encoder.substitute(tokens.words[place], code) for place, code in swaps.items()}
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,10 +238,10 @@ class Cost:
 
 
 def cost_of(
-    texts: Sequence[str], encoder: Encoder, *, max_substitutions: int | None = None, max_queries: int = MAX_QUERIES
+    texts: Sequence[str], encoder: AnyEncoder, *, max_substitutions: int | None = None, max_queries: int = MAX_QUERIES
 ) -> Cost:
     """The cost of `certify_encoded`, before any question is asked."""
-    sizes = sorted(encoder.read(text).combinations(max_substitutions) for text in texts)
+    sizes = sorted(encoder.read(text, most=max_queries).combinations(max_substitutions) for text in texts)
     asked = [size if size <= max_queries else 1 for size in sizes]
     return Cost(sum(asked), sum(size > max_queries for size in sizes), sizes[len(sizes) // 2] if sizes else 0)
 

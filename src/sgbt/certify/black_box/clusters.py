@@ -18,8 +18,6 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from sgbt.threats import SubstitutionTable
-
 ROUNDS, SWEEPS, FEW = 60, 6, 20
 """Rounds of moves and merges; sweeps of moves in each; so few moves in a sweep that another is not worth while."""
 
@@ -28,14 +26,14 @@ Counts = Sequence[int]
 
 
 def synonym_clusters(
-    table: SubstitutionTable, counts: Mapping[str, Counts], *, distinction: float, relevance: float
+    entries: Mapping[str, tuple[str, ...]], counts: Mapping[str, Counts], *, distinction: float, relevance: float
 ) -> dict[str, str]:
-    """For every word of the table the most frequent word of its cluster."""
+    """For every word of a table, given by what may replace each word, the most frequent word of its cluster."""
     labels = max(map(len, counts.values()), default=1)
-    listed = set(table.entries).union(*table.entries.values())
+    listed = set(entries).union(*entries.values())
     known = {word: list(counts.get(word, (0,) * labels)) for word in listed}
     words = sorted(listed, key=lambda word: (-sum(known[word]), word))
-    search = _Clusters(table.entries, words, known, distinction, relevance)
+    search = _Clusters(entries, words, known, distinction, relevance)
     for _ in range(ROUNDS):
         moved = FEW
         for _ in range(SWEEPS):

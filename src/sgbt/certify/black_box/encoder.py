@@ -20,18 +20,17 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from sgbt.certify.black_box.clusters import synonym_clusters
 from sgbt.certify.black_box.rendering import rendered
-from sgbt.core.documents import read_json_object
 from sgbt.core.errors import LexiconError
 from sgbt.core.files import atomic_write
 from sgbt.data import Tokenizer
-from sgbt.threats import SubstitutionTable, Threat
+from sgbt.threats import SubstitutionTable
 
 FORMAT, VERSION = "sgbt-encoder", 1
 DISTINCTION, RELEVANCE = 0.03, 1.0
@@ -49,6 +48,16 @@ class EncodedText:
     others: Mapping[int, tuple[str, ...]]
     replaceable: int
     tokenizer: Tokenizer
+
+    @property
+    def words(self) -> int:
+        """How many words there are."""
+        return len(self.pieces)
+
+    @property
+    def ambiguous(self) -> int:
+        """How many of them can become a word of another cluster."""
+        return len(self.others)
 
     def written(self, swaps: Mapping[int, str] | None = None) -> str:
         """The text as the model reads it, with other code words in some places."""
@@ -111,17 +120,10 @@ class Encoder:
         A larger `distinction` keeps more words apart: more accuracy, fewer proofs. Where `labels` are given, words that
         say much about them are kept apart, by `relevance`.
         """
-        if not (0 <= distinction < math.inf and 0 <= relevance < math.inf):
-            got = f"{distinction} and {relevance}"
-            raise LexiconError(expected="distinction and relevance, numbers of at least 0", got=got)
+        require_weights(distinction, relevance)
         tokenizer = tokenizer or Tokenizer()
-        kinds = dict.fromkeys([None] * len(texts) if labels is None else labels)
-        numbers = dict(zip(kinds, range(len(kinds)), strict=True))
-        counts: dict[str, list[int]] = {}
-        for text, label in zip(texts, [None] * len(texts) if labels is None else labels, strict=True):
-            for word, count in Counter(tokenizer.words(text)).items():
-                counts.setdefault(word, [0] * len(numbers))[numbers[label]] += count
-        codes = synonym_clusters(table, counts, distinction=distinction, relevance=relevance)
+        counts = word_counts(texts, labels, tokenizer)
+        codes = synonym_clusters(table.entries, counts, distinction=distinction, relevance=relevance)
         return Encoder(table, codes, tokenizer)
 
     @cached_property
@@ -138,8 +140,8 @@ class Encoder:
         shown = zip(tokens.words, tokens.starts, tokens.ends, strict=True)
         return rendered([codes.get(word) or text[start:end] for word, start, end in shown], self.tokenizer)
 
-    def read(self, text: str) -> EncodedText:
-        """The text with every choice that an adversary has."""
+    def read(self, text: str, *, most: int | None = None) -> EncodedText:
+        """The text with every choice that an adversary has: never too many to be written down, so `most` is for others."""
         codes, tokens = self.codes, self.tokenizer.tokenize(text)
         shown = zip(tokens.words, tokens.starts, tokens.ends, strict=True)
         return EncodedText(
@@ -149,7 +151,17 @@ class Encoder:
             self.tokenizer,
         )
 
-    def substitute(self, word: str, code: str) -> str:
+    @property
+    def threat_hash(self) -> str:
+        """What certificates call the threat: the hash of its table."""
+        return self.table.hash
+
+    def witness(self, text: str, swaps: Mapping[int, str]) -> str:
+        """A text of the threat that is encoded with these choices."""
+        tokens = self.tokenizer.tokenize(text)
+        return tokens.replace({place: self._substitute(tokens.words[place], code) for place, code in swaps.items()})
+
+    def _substitute(self, word: str, code: str) -> str:
         """A word that may stand in for `word` and is encoded as `code`; the word itself where that is so encoded."""
         return next(each for each in (word, *self.table.substitutes(word)) if self.codes.get(each, each) == code)
 
@@ -179,23 +191,13 @@ class Encoder:
             stream.write(json.dumps(content, ensure_ascii=False).encode())
 
     @staticmethod
-    def from_json(path: str | Path) -> Encoder:
-        """The encoder that `to_json` wrote; one whose hash is another is refused."""
-        expected = "a file that sgbt encode --encoder wrote"
-        stored = read_json_object(Path(path), kind=LexiconError, expected=expected, remedy="", pairs=False)
-        try:
-            if (stored["format"], stored["version"]) != (FORMAT, VERSION):
-                raise KeyError("format")
-            encoder = Encoder(
-                SubstitutionTable(stored["table"], str(stored["name"])),
-                {str(word): str(code) for word, code in stored["codes"].items()},
-                Tokenizer(str(stored["pattern"])),
-            )
-        except (KeyError, TypeError, AttributeError, ValueError) as problem:
-            raise LexiconError(expected=expected, got=f"one with a fault at {problem}", where=str(path)) from problem
-        if encoder.hash != stored.get("hash"):
-            raise LexiconError(expected="an encoder with the hash it states", got="another", where=str(path))
-        return encoder
+    def of_stored(stored: Mapping[str, Any]) -> Encoder:
+        """The encoder that `to_json` wrote."""
+        return Encoder(
+            SubstitutionTable(stored["table"], str(stored["name"])),
+            {str(word): str(code) for word, code in stored["codes"].items()},
+            Tokenizer(str(stored["pattern"])),
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Encoder, (self.table, dict(self.codes), self.tokenizer)
@@ -212,22 +214,19 @@ def listed(table: SubstitutionTable) -> set[str]:
     return set(table.entries).union(*table.entries.values())
 
 
-def table_of(threat: Threat | SubstitutionTable | str | Path, *, data_home: Path | None = None) -> SubstitutionTable:
-    """The substitution table that a user's value stands for.
+def require_weights(distinction: float, relevance: float) -> None:
+    """Refuse weights that clusters cannot be chosen by."""
+    if not (0 <= distinction < math.inf and 0 <= relevance < math.inf):
+        got = f"{distinction} and {relevance}"
+        raise LexiconError(expected="distinction and relevance, numbers of at least 0", got=got)
 
-    A table, a threat of substitutions alone, or either as the command line writes it. A limit of the threat is left to
-    `max_substitutions`: an encoder is for any number of words.
-    """
-    if isinstance(threat, SubstitutionTable):
-        return threat
-    if not isinstance(threat, Threat):
-        from sgbt.embeddings import load_embeddings
-        from sgbt.threats.grammar import parse_threat
-        from sgbt.threats.named import table_named
 
-        read = partial(load_embeddings, "glove", data_home=data_home)
-        threat = parse_threat(str(threat), lambda name: table_named(name, read, data_home=data_home))
-    table = threat.edits[0].table
-    if len(threat.edits) > 1 or table is None or not table.entries:
-        raise LexiconError(expected="a threat of substitutions alone", got=threat.name, where="an encoder")
-    return table
+def word_counts(texts: Sequence[str], labels: Sequence[Hashable] | None, tokenizer: Tokenizer) -> dict[str, list[int]]:
+    """How often every word occurs in texts of each label."""
+    kinds = dict.fromkeys([None] * len(texts) if labels is None else labels)
+    numbers = dict(zip(kinds, range(len(kinds)), strict=True))
+    counts: dict[str, list[int]] = {}
+    for text, label in zip(texts, [None] * len(texts) if labels is None else labels, strict=True):
+        for word, count in Counter(tokenizer.words(text)).items():
+            counts.setdefault(word, [0] * len(numbers))[numbers[label]] += count
+    return counts

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sgbt.certify.black_box.edited import EditedText
 from sgbt.certify.black_box.encoder import EncodedText
 
 Ask = Callable[[Sequence[str]], np.ndarray]
@@ -25,7 +26,7 @@ Swaps = dict[int, str]
 class Search:
     """What is known of one text: the least margin so far, the texts asked about, the swaps that change its label."""
 
-    encoded: EncodedText
+    encoded: EncodedText | EditedText
     label: int
     budget: int | None
     margin: float
