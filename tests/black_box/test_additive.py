@@ -16,7 +16,8 @@ from sklearn.pipeline import make_pipeline
 from tests.black_box.strings import LISTED, PLAIN, encoders, every_text, texts
 
 from sgbt.bridges.sklearn import additive_of, scores_of
-from sgbt.certify.black_box import Answer, certify_encoded
+from sgbt.certify.black_box import Answer, Encoder, certify_encoded
+from sgbt.threats import SubstitutionTable
 
 PATTERN = r"(?u)\w+|[!.]"
 
@@ -33,9 +34,16 @@ VECTORIZERS = {
     "tf-idf, l2": lambda: TfidfVectorizer(ngram_range=(1, 2)),
     "tf-idf, l1": lambda: TfidfVectorizer(norm="l1", token_pattern=PATTERN),
     "tf-idf, no norm": lambda: TfidfVectorizer(norm=None, stop_words=["the", "was"]),
+    "binary": lambda: CountVectorizer(binary=True, ngram_range=(1, 2), token_pattern=PATTERN),
+    "binary, l2": lambda: TfidfVectorizer(binary=True, ngram_range=(1, 2), token_pattern=PATTERN),
+    "sublinear": lambda: TfidfVectorizer(sublinear_tf=True, norm=None, token_pattern=PATTERN),
+    "sublinear, l2": lambda: TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 3), token_pattern=PATTERN),
+    "hashed, binary": lambda: HashingVectorizer(n_features=16, norm=None, binary=True, alternate_sign=False),
     "hashed": lambda: HashingVectorizer(n_features=16, norm=None, token_pattern=PATTERN),
     "hashed, l2": lambda: HashingVectorizer(n_features=16, ngram_range=(1, 2)),
 }
+EXACT = ("counts", "trigrams", "tf-idf, no norm", "hashed")
+"""Neither row normalisation nor counts that grow less and less."""
 CLASSIFIERS = {"logistic": LogisticRegression, "ridge": RidgeClassifier, "naive bayes": MultinomialNB}
 
 
@@ -70,7 +78,7 @@ def test_the_worst_case_is_below_every_text_and_exact_where_it_says_so(
         assert any(not word.isalpha() for place in encoded.others for word in choices[place])
         return
     assert worst.margin <= min(margins) + 1e-9
-    if "l" not in vectorizer.split(", ")[-1]:  # no row normalisation
+    if vectorizer in EXACT:
         assert worst.margin == pytest.approx(min(margins), abs=1e-6)
         assert margin(pipeline, encoded.written(worst.swaps)) == pytest.approx(min(margins), abs=1e-6)
 
@@ -99,8 +107,8 @@ def test_certificates_by_the_worst_case_hold_for_every_text(encoder, text, seed)
 def test_what_is_not_additive_is_not_taken_for_it():
     lines, labels = corpus(0, 2)
     for steps in (
-        (TfidfVectorizer(sublinear_tf=True), LogisticRegression()),
-        (CountVectorizer(binary=True), LogisticRegression()),
+        (TfidfVectorizer(sublinear_tf=True, norm="l1"), LogisticRegression()),
+        (HashingVectorizer(binary=True), LogisticRegression()),
         (CountVectorizer(analyzer="char"), LogisticRegression()),
         (CountVectorizer(token_pattern=r"\w+ \w+"), LogisticRegression()),
         (CountVectorizer(tokenizer=str.split, token_pattern=None), LogisticRegression()),
@@ -110,3 +118,13 @@ def test_what_is_not_additive_is_not_taken_for_it():
         assert additive_of(make_pipeline(*steps).fit(lines, labels)) is None
     three = make_pipeline(CountVectorizer(), TfidfTransformer(), LogisticRegression()).fit(lines, labels)
     assert additive_of(three).norm == "l2"
+
+
+def test_a_word_that_one_choice_alone_can_bring_is_bounded_exactly():
+    pipeline = make_pipeline(TfidfVectorizer(binary=True, norm=None), LogisticRegression()).fit(*corpus(0, 2))
+    table = SubstitutionTable({"good": ("bad",), "film": ("movie",)})
+    encoder = Encoder(table, {word: word for word in ("good", "bad", "film", "movie")})
+    encoded = encoder.read("good film, a fine and great plot")
+    versions = [encoded.written(dict(each)) for each in ([], [(0, "bad")], [(1, "movie")], [(0, "bad"), (1, "movie")])]
+    least = min(margin(pipeline, version) for version in versions)
+    assert additive_of(pipeline).worst(encoded, 0).margin == pytest.approx(least, abs=1e-9)

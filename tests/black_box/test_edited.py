@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.black_box.strings import random_callable
 from tests.small import TABLE
@@ -64,7 +64,7 @@ def test_every_typing_error_is_encoded_as_one_of_those_listed(encoder, text):
         assert made == found
 
 
-@pytest.mark.parametrize("word", ["plots", "plots", "taper tapes", "stapl", "tapesa"])
+@pytest.mark.parametrize("word", ["plots", "pllots", "taper tapes", "stapl", "tapesa"])
 def test_misspelt_words_are_read_as_what_they_misspell(word):
     encoder = EditedEncoder(Threat.typos(1), KNOWN, {"tapes": "taper"}, len(KNOWN))
     assert encoder.encode(word) == rendered([piece_of(each, encoder) for each in word.split()], Tokenizer())
@@ -88,6 +88,8 @@ def test_pairs_of_word_edits(pair, total, text, codes):
 @settings(max_examples=30, deadline=None)
 @given(st.sampled_from(WORD_EDITS), st.text("ab -", max_size=4))
 def test_word_edits_beside_typing_errors(other, text):
+    words = READ(text)
+    assume(not any(map(str.__eq__, words, words[1:])))  # two equal words in the other order are no edit
     encoder = EditedEncoder(Threat.typos(1) | other, ("a", "b", "ab"), {"b": "a"})
     assert texts_of(text, encoder, "ab -") == listed(text, encoder)
 

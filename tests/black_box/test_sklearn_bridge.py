@@ -120,9 +120,12 @@ def test_bad_input_is_one_sentence():
         SynonymEncoder(TABLE).fit([1])
     with pytest.raises(LexiconError, match="mean counter_fit"):
         SynonymEncoder("counterfit").fit(TEXTS)
-    for threat in ("none", Threat.typos(1), Threat.substitutions(TABLE) | Threat.typos(1)):
-        with pytest.raises(LexiconError, match="substitution"):
-            SynonymEncoder(threat).fit(TEXTS)
+    with pytest.raises(LexiconError, match="a table with substitutes"):
+        SynonymEncoder("none").fit(TEXTS)
+    with pytest.raises(LexiconError, match="at most 1 typing error, got 2"):
+        SynonymEncoder(Threat.substitutions(TABLE) | Threat.typos(2)).fit(TEXTS)
+    with pytest.raises(ValueError, match="rounds needs a pipeline"):
+        certified(make_pipeline(CountVectorizer(), LogisticRegression()), Threat.typos(1), rounds=1).fit(TEXTS, LABELS)
 
 
 def test_a_threat_is_taken_as_its_table():

@@ -15,8 +15,16 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sgbt.certify.black_box import AdditiveModel, AnyEncoder, EncodedCertificate, Encoder, Trade, certify_encoded
-from sgbt.certify.black_box.additive import Feature
+from sgbt.certify.black_box import (
+    AdditiveModel,
+    AnyEncoder,
+    EncodedCertificate,
+    EncodedText,
+    Encoder,
+    Trade,
+    certify_encoded,
+)
+from sgbt.certify.black_box.counts import Feature
 from sgbt.certify.black_box.encoder import DISTINCTION, RELEVANCE
 from sgbt.certify.black_box.fitting import fit_encoder, fit_traded
 from sgbt.data.token_pattern import across_spaces
@@ -104,8 +112,9 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError(
                     "rounds needs a pipeline of word counts and a linear classifier, and substitutions; leave it 0"
                 )
-            worst = [additive.worst(each, number).swaps for each, number in zip(read, numbers, strict=True)]
-            seen += [each.written(swaps) for each, swaps in zip(read, worst, strict=True)]
+            for each, number in zip(read, numbers, strict=True):
+                assert isinstance(each, EncodedText)
+                seen.append(each.written(additive.worst(each, number).swaps))
             labels = np.concatenate([labels, np.asarray(y)])
             self.estimator_ = clone(self.estimator).fit(seen, labels)
         return self
@@ -199,13 +208,15 @@ def additive_of(estimator: Any) -> AdditiveModel | None:
     if np.dtype(first.dtype) not in EXACT:
         return None  # a count of 256 is 0 in uint8, and float32 rounds far more than is allowed for
     idf = first.idf_ if isinstance(first, TfidfVectorizer) and first.use_idf else None
+    sublinear = getattr(first, "sublinear_tf", False)
     if len(steps) == 3:
         second = steps[1]
-        if not isinstance(second, TfidfTransformer) or second.sublinear_tf or norm is not None or idf is not None:
+        if not isinstance(second, TfidfTransformer) or sublinear or norm is not None or idf is not None:
             return None
-        norm, idf = second.norm, second.idf_ if second.use_idf else None
+        norm, idf, sublinear = second.norm, second.idf_ if second.use_idf else None, second.sublinear_tf
+    growth = "binary" if first.binary else "sublinear" if sublinear else None
     signed = isinstance(first, HashingVectorizer) and first.alternate_sign
-    if not _reads_words(first) or first.binary or getattr(first, "sublinear_tf", False) or (norm == "l1" and signed):
+    if not _reads_words(first) or (norm == "l1" and (signed or growth)) or (signed and growth):
         return None
     prepare, cut, ignored = first.build_preprocessor(), first.build_tokenizer(), first.get_stop_words() or ()
 
@@ -213,7 +224,7 @@ def additive_of(estimator: Any) -> AdditiveModel | None:
         found = cut(prepare(text))
         return [token for token in found if token not in ignored] if ignored else found
 
-    return AdditiveModel(tokens, _Features(first, idf), first.ngram_range, *weights, norm)
+    return AdditiveModel(tokens, _Features(first, idf), first.ngram_range, *weights, norm, growth)
 
 
 class _Features:

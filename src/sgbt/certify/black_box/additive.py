@@ -6,7 +6,9 @@ with |x| the norm of x, or 1. What n-grams add to a margin adds up along the tex
 tokens: a dynamic programme whose state is the last n - 1 tokens finds the least sum exactly, with a limit on replaced
 words too. Without row normalisation, and with L1 over positive factors (the norm is itself such a sum), the margin is
 exact. With L2 the sign of W x / |x| + b is that of W x + b |x|, and |x| is bounded from the least and the largest value
-that each feature can take: sound, and exact where the intercept is 0.
+that each feature can take: sound, and exact where the intercept is 0. Where a feature grows less with every occurrence
+(binary counts, sublinear ones), straight lines bound its growth (`sgbt.certify.black_box.counts`): sound, and exact for
+features that one choice at most can bring.
 """
 
 from __future__ import annotations
@@ -15,16 +17,24 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
+from sgbt.certify.black_box.counts import (
+    GROWTHS,
+    Feature,
+    Norm,
+    Step,
+    Swaps,
+    Tokens,
+    Transition,
+    norms_of,
+    straightened,
+)
 from sgbt.certify.black_box.encoder import EncodedText
 from sgbt.certify.black_box.rendering import is_plain, space_between
+from sgbt.core.errors import CertificateError
 
-Tokens = tuple[str, ...]
-Feature = tuple[int, float]
-Swaps = tuple[tuple[int, str], ...]
 REMEMBERED = 1_000_000
 """Pieces of text whose tokens are kept."""
 MOST_TRANSITIONS = 20_000
@@ -45,7 +55,8 @@ class AdditiveModel:
 
     `tokens` reads a text, and a space always separates tokens: those of `a + " " + b` are those of a, then those of b.
     `feature` gives the number and the factor of an n-gram (tokens with a space between), or None. `weights` is
-    [classes, features], `intercepts` [classes].
+    [classes, features], `intercepts` [classes]. With a `growth`, the factor times that of the count takes the place of
+    the factor times the count; all n-grams of a feature then have one factor.
     """
 
     tokens: Callable[[str], Sequence[str]]
@@ -53,9 +64,18 @@ class AdditiveModel:
     sizes: tuple[int, int]
     weights: np.ndarray
     intercepts: np.ndarray
-    norm: Literal["l1", "l2"] | None = None
+    norm: Norm = None
+    growth: str | None = None
     _differences: dict[tuple[int, int], list[float]] = field(default_factory=dict, repr=False)
     _read: dict[str, Tokens] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.growth is not None and (self.growth not in GROWTHS or self.norm == "l1"):
+            raise CertificateError(
+                expected=f"a growth among {', '.join(GROWTHS)}, and not the l1 norm",
+                got=f"{self.growth} and {self.norm}",
+                where="an additive model",
+            )
 
     def worst(self, encoded: EncodedText, label: int, *, max_substitutions: int | None = None) -> WorstCase:
         """The label's score minus the largest other one at its least over all choices, or a lower bound of it.
@@ -66,7 +86,7 @@ class AdditiveModel:
         steps = None if slots is None else _steps(slots, self.sizes, self.feature)
         if steps is None:
             return WorstCase(-math.inf, {})
-        norms = _norms(steps, self.norm)
+        norms = norms_of(steps, self.norm, self.growth)
         rivals = [rival for rival in range(len(self.weights)) if rival != label]
         found = [self._against(steps, norms, label, rival, max_substitutions) for rival in rivals]
         return min(found, key=lambda each: each.margin)
@@ -80,14 +100,15 @@ class AdditiveModel:
         return found
 
     def _against(
-        self, steps: list[_Step], norms: tuple[float, float], label: int, rival: int, budget: int | None
+        self, steps: list[Step], norms: tuple[float, float], label: int, rival: int, budget: int | None
     ) -> WorstCase:
         weights = self._differences.get((label, rival))
         if weights is None:
             weights = self._differences[label, rival] = (self.weights[label] - self.weights[rival]).tolist()
         intercept = float(self.intercepts[label] - self.intercepts[rival])
         shift = intercept if self.norm == "l1" else 0.0
-        least, size, swaps = _least_sum(steps, weights, shift, budget)
+        straight = steps if self.growth is None else straightened(steps, weights, GROWTHS[self.growth])
+        least, size, swaps = _least_sum(straight, weights, shift, budget)
         low, high = norms
         if self.norm == "l1":
             total = least
@@ -96,7 +117,7 @@ class AdditiveModel:
         else:
             total, low, high = least + intercept, 1.0, 1.0
         size += abs(intercept) * max(high, 1.0)
-        terms = sum(max(len(each.features) for each in step) for step in steps)
+        terms = sum(max(len(each.features) for each in step) for step in straight)
         total -= 1e-12 * (terms + 10) * size  # far above gamma_n times the sum of magnitudes, in float64
         if high:
             total = total / high if total > 0 else total / low if low else total
@@ -105,15 +126,6 @@ class AdditiveModel:
         return WorstCase(total, swaps)
 
 
-@dataclass(frozen=True, slots=True)
-class _Transition:
-    before: Tokens
-    after: Tokens
-    swaps: Swaps
-    features: tuple[Feature, ...]
-
-
-_Step = list[_Transition]
 _Slot = list[tuple[Tokens, Swaps]]
 
 
@@ -147,11 +159,11 @@ def _between_spaces(encoded: EncodedText) -> Iterator[range]:
         yield range(start, len(encoded.pieces))
 
 
-def _steps(slots: list[_Slot], sizes: tuple[int, int], feature: Callable[[str], Feature | None]) -> list[_Step] | None:
+def _steps(slots: list[_Slot], sizes: tuple[int, int], feature: Callable[[str], Feature | None]) -> list[Step] | None:
     """The transitions between states, with the features that each adds; what follows without a choice is one step."""
     reach = sizes[1] - 1
     tails: list[Tokens] = [()]
-    steps: list[_Step] = []
+    steps: list[Step] = []
     straight: list[Feature] = []
     start: Tokens = ()
     for alternatives in slots:
@@ -163,18 +175,18 @@ def _steps(slots: list[_Slot], sizes: tuple[int, int], feature: Callable[[str], 
             tails = [joined[-reach:] if reach else ()]
             continue
         if tails[0] != start or straight:
-            steps.append([_Transition(start, tails[0], (), tuple(straight))])
+            steps.append([Transition(start, tails[0], (), tuple(straight))])
         step = []
         for tail in tails:
             for tokens, swaps in alternatives:
                 joined = tail + tokens
                 added = tuple(_added(joined, len(tail), sizes, feature))
-                step.append(_Transition(tail, joined[-reach:] if reach else (), swaps, added))
+                step.append(Transition(tail, joined[-reach:] if reach else (), swaps, added))
         steps.append(step)
         tails = list(dict.fromkeys(each.after for each in step))
         start, straight = tails[0], []
     if straight or not steps:
-        steps.append([_Transition(start, tails[0], (), tuple(straight))])
+        steps.append([Transition(start, tails[0], (), tuple(straight))])
     return steps
 
 
@@ -191,16 +203,16 @@ def _added(
 
 
 def _least_sum(
-    steps: list[_Step], weights: list[float], shift: float, budget: int | None
+    steps: list[Step], weights: list[float], shift: float, budget: int | None
 ) -> tuple[float, float, dict[int, str]]:
     """The least sum of (weight + shift) times factor over all paths, a bound of magnitudes, and swaps that reach it."""
     width = 1 if budget is None else budget + 1
     best: Mapping[Tokens, list[float]] = {(): [0.0] + [math.inf] * (width - 1)}
-    came: list[dict[tuple[Tokens, int], tuple[_Transition, int]]] = []
+    came: list[dict[tuple[Tokens, int], tuple[Transition, int]]] = []
     magnitude = 0.0
     for step in steps:
         after: dict[Tokens, list[float]] = {}
-        origin: dict[tuple[Tokens, int], tuple[_Transition, int]] = {}
+        origin: dict[tuple[Tokens, int], tuple[Transition, int]] = {}
         largest = 0.0
         for each in step:
             values = [(weights[number] + shift) * factor for number, factor in each.features]
@@ -222,34 +234,3 @@ def _least_sum(
         swaps |= dict(each.swaps)
         tail = each.before
     return least, magnitude, swaps
-
-
-def _norms(steps: list[_Step], norm: str | None) -> tuple[float, float]:
-    """Bounds of |x| over all paths: every feature lies between the sums of its least and largest value of each step."""
-    if norm is None:
-        return 1.0, 1.0
-    lows: dict[int, float] = {}
-    highs: dict[int, float] = {}
-    for step in steps:
-        if len(step) == 1:
-            for number, factor in step[0].features:
-                lows[number] = lows.get(number, 0.0) + factor
-                highs[number] = highs.get(number, 0.0) + factor
-            continue
-        seen = [_summed(each.features) for each in step]
-        for number in set().union(*seen):
-            values = [each.get(number, 0.0) for each in seen]
-            lows[number] = lows.get(number, 0.0) + min(values)
-            highs[number] = highs.get(number, 0.0) + max(values)
-    least = np.array([max(lows[number], -highs[number], 0.0) for number in lows])
-    most = np.array([max(-lows[number], highs[number]) for number in lows])
-    if norm == "l1":
-        return float(least.sum()) * (1 - 1e-12), float(most.sum()) * (1 + 1e-12)
-    return float(np.sqrt((least**2).sum())) * (1 - 1e-12), float(np.sqrt((most**2).sum())) * (1 + 1e-12)
-
-
-def _summed(features: tuple[Feature, ...]) -> dict[int, float]:
-    total: dict[int, float] = {}
-    for number, factor in features:
-        total[number] = total.get(number, 0.0) + factor
-    return total

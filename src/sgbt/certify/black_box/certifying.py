@@ -19,8 +19,8 @@ from sgbt.certify.black_box.additive import AdditiveModel
 from sgbt.certify.black_box.certificate import ADDITIVE, CLEAN, ENCODED, ENUMERATION, Answer, EncodedCertificate
 from sgbt.certify.black_box.edited import EditedEncoder, EditedText
 from sgbt.certify.black_box.encoder import EncodedText
-from sgbt.certify.black_box.fitting import AnyEncoder
 from sgbt.certify.black_box.enumeration import Search, enumerate_all, margin_of
+from sgbt.certify.black_box.fitting import AnyEncoder
 from sgbt.certify.rows.comparison import TOLERANCE, drawn_seed, forged
 from sgbt.core.errors import CertificateError
 from sgbt.core.rows import RowFile

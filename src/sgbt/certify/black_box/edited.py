@@ -41,8 +41,8 @@ COUNTLESS = 2**53
 class EditedText:
     """What a text is encoded as, and all else that its threat can make of it, in no order.
 
-    `whole` says whether that is all; else there are too many to list. Of `words` words `replaceable` can be edited: all or
-    none. For whoever enumerates, the text is one place,
+    `whole` says whether that is all; else there are too many to list. Of `words` words all or
+    none are `replaceable`. For whoever enumerates, the text is one place,
     and what can stand there are whole texts.
     """
 

@@ -141,7 +141,7 @@ class Encoder:
         return rendered([codes.get(word) or text[start:end] for word, start, end in shown], self.tokenizer)
 
     def read(self, text: str, *, most: int | None = None) -> EncodedText:
-        """The text with every choice that an adversary has: never too many to be written down, so `most` is for others."""
+        """The text with every choice that an adversary has; they are few enough to list, whatever `most` says."""
         codes, tokens = self.codes, self.tokenizer.tokenize(text)
         shown = zip(tokens.words, tokens.starts, tokens.ends, strict=True)
         return EncodedText(

@@ -8,11 +8,11 @@ for which the proxy loses no more than that, among a few steps of `distinction`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -129,7 +129,7 @@ def read_encoder(path: str | Path) -> AnyEncoder:
     """The encoder that a `to_json` wrote; one whose hash is another is refused."""
     expected = "a file that sgbt encode --encoder wrote"
     stored = read_json_object(Path(path), kind=LexiconError, expected=expected, remedy="", pairs=False)
-    kinds = {
+    kinds: dict[tuple[str, int], Callable[[Mapping[str, Any]], AnyEncoder]] = {
         (encoder.FORMAT, encoder.VERSION): Encoder.of_stored,
         (edited.FORMAT, edited.VERSION): EditedEncoder.of_stored,
     }

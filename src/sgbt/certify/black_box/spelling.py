@@ -1,7 +1,7 @@
 """Spelling: words that a text misspells are read as the frequent word they are one typing error away from.
 
 A string that is no known word is unknown, or, where it consists of `SHORTEST` letters or more and frequent words as
-long are one edit away, the most frequent of them (Jones et al. 2020, "Robust encodings", cluster typing errors likewise).
+long are one edit away, the most frequent of them (as Jones et al. 2020, "Robust encodings", cluster misspellings).
 So a typing error in a frequent word mostly changes nothing. What a stretch of text may be read as after so many errors
 is a superset, by the triangle inequality: an unknown word at k edits is unknown, or a word at most k + 1 edits away.
 """
