@@ -10,7 +10,7 @@ import pytest
 from tests.cli.walked import run
 from tests.small import TABLE
 
-from sgbt.certify.black_box import read_encoded, read_encoder
+from sgbt.certify.black_box import EditedEncoder, read_encoded, read_encoder
 
 ROWS = [("A GOOD film", "pos"), ("an awful film", "neg"), ("great plot", "pos"), ("a bad movie", "neg")]
 MODEL = """
@@ -77,3 +77,14 @@ def test_what_is_no_function_is_refused(folder, capsys, name):
     capsys.readouterr()
     assert run("certify", "reviews.csv", "--callable", name, "--encoder", "e.json") == 2
     assert "--callable" in capsys.readouterr().err
+
+
+def test_an_encoder_of_typing_errors_and_a_trade(folder, capsys):
+    made = ["--threat", "table.json + typos:1", "--label", "label", "--trade", "0.5", "--encoder", "e.json"]
+    assert run("encode", "reviews.csv", *made, "--out", "encoded.csv") == 0
+    assert isinstance(read_encoder("e.json"), EditedEncoder)
+    assert "a proxy has" in capsys.readouterr().err
+    assert run("certify", "reviews.csv", "--callable", "my_rules:scores", "--encoder", "e.json", "--dry-run") == 0
+    for wrong in (["--trade", "0.1"], ["--trade", "2", "--label", "label"]):
+        assert run("encode", "reviews.csv", "--threat", "table.json", *wrong) == 2
+        assert "trade" in capsys.readouterr().err

@@ -120,7 +120,7 @@ def test_bad_input_is_one_sentence():
         SynonymEncoder(TABLE).fit([1])
     with pytest.raises(LexiconError, match="mean counter_fit"):
         SynonymEncoder("counterfit").fit(TEXTS)
-    with pytest.raises(LexiconError, match="a table with substitutes"):
+    with pytest.raises(LexiconError, match="a substitution table"):
         SynonymEncoder("none").fit(TEXTS)
     with pytest.raises(LexiconError, match="at most 1 typing error, got 2"):
         SynonymEncoder(Threat.substitutions(TABLE) | Threat.typos(2)).fit(TEXTS)

@@ -32,6 +32,9 @@ DISTINCTIONS = (0.001, 0.01, 0.1, 1.0)
 FREQUENT = 20
 """Words that occur so often are known where words have to be known, and so are words of the table."""
 
+LETTERS = 3
+"""Shorter words share no cluster because of typing errors: too many of them are one error apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trade:
@@ -68,9 +71,9 @@ def fit_encoder(
     typos = asked.of_kind("typos") is not None
     entries: dict[str, tuple[str, ...]] = {word: table.substitutes(word) for word in words} if table is not None else {}
     if typos:
-        near = NearWords(words)
-        for word in words:
-            misspelt = (words[at] for at, away in sorted(near.within(word, 1)) if away)
+        near = NearWords([word for word in words if len(word) >= LETTERS and word.isalpha()])
+        for word in near.words:
+            misspelt = (near.words[at] for at, away in sorted(near.within(word, 1)) if away)
             entries[word] = tuple(dict.fromkeys([*entries.get(word, ()), *misspelt]))
     entries = {word: others for word, others in entries.items() if others}
     codes = synonym_clusters(entries, counts, distinction=distinction, relevance=relevance) if entries else {}
