@@ -10,6 +10,7 @@ from sgbt.core.errors import ModelError
 from sgbt.models import BagOfNgrams, TextClassifier, load_classifier, save_classifier, worst_case_logits
 from sgbt.models.bag_of_ngrams.model import AT_THE_END, BITS, LARGEST, MAP_SHIFT
 from sgbt.models.bag_of_ngrams.worst_case import gram_worst_by_word
+from sgbt.models.blueprint import blueprint, build
 from sgbt.threats import PADDING, UNKNOWN, Vocabulary
 
 
@@ -185,3 +186,13 @@ def test_a_folder_keeps_the_model(tmp_path, ending, maps):
     read = load_classifier(save_classifier(classifier, tmp_path))
     texts = ["wa wb wc wd", "wj", ""]
     assert (read.predict(texts).probabilities == classifier.predict(texts).probabilities).all()
+
+
+def test_an_option_of_a_later_version_leaves_the_identity_of_earlier_models_as_it_was():
+    """Folders and certificates name a model by its blueprint: what is new is written only where it is used."""
+    earlier = {"classes", "longest", "minimum_count", "resolution", "more_resolutions", "prior", "ending"}
+    assert set(blueprint(BagOfNgrams())["options"]) == earlier
+    used = blueprint(BagOfNgrams(label_weight=1.0))
+    assert used["options"]["label_weight"] == 1.0
+    assert build(used).config.label_weight == 1.0
+    assert build(blueprint(BagOfNgrams())).config.label_weight == 0.0

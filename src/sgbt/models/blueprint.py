@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PAST_OPTIONS = frozenset({"hops"})
 """Options of training that models saved by earlier versions name; the models are the same without them."""
+LATER_OPTIONS = {"label_weight": 0.0}
+"""Options that came later, not written while they are as here: models that do not use them keep their identity."""
 
 
 @singledispatch
@@ -96,7 +98,10 @@ def embedding_of(plan: dict[str, Any], options: Any) -> WordEmbedding:
 def bag_blueprint(model: Bag) -> dict[str, Any]:
     """Of a linear model: its options, and how many words and keys it has."""
     sizes = {"words": model.codes.shape[-1], "keys": len(model.keys)}
-    return {"kind": model.kind, **sizes, "options": asdict(model.config)}
+    options = {
+        name: value for name, value in asdict(model.config).items() if (name, value) not in LATER_OPTIONS.items()
+    }
+    return {"kind": model.kind, **sizes, "options": options}
 
 
 def empty_bag(kind: type[Any], plan: dict[str, Any]) -> Any:
