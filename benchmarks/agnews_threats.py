@@ -19,11 +19,12 @@ import torch
 
 from sgbt.certify.edits import ThreatSummary, certify_against
 from sgbt.data import Split
+from sgbt.embeddings import load_embeddings
 from sgbt.models import load_classifier, save_classifier
 from sgbt.threats import Threat
 from sgbt.training.threat_bag import ThreatFit, fit_bag_of_words
 
-FIT = ThreatFit(epochs=8, minimum_count=2)
+FIT = ThreatFit(epochs=8, learning_rate=0.1, l2=1e-6, minimum_count=2, vectors=True)
 CHARACTERS, TEXTS = 1000, 1000
 
 
@@ -46,7 +47,7 @@ def main() -> None:
     if given.model and given.model.exists():
         model = load_classifier(given.model)
     else:
-        model = fit_bag_of_words(read(data, "train"), names, Threat.typos(2), fit=FIT)
+        model = fit_bag_of_words(read(data, "train"), names, Threat.typos(2), fit=FIT, vectors=load_embeddings("glove"))
         if given.model:
             save_classifier(model, given.model)
     test = read(data, "test")[:TEXTS]

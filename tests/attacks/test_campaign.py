@@ -19,6 +19,7 @@ from tests.attacks.world import World
 
 from sgbt.attacks import AttackBugError, AttackResult, attack, read_rows, summarise, workers, write_textattack_csv
 from sgbt.attacks.campaign import checked
+from sgbt.attacks.edits import TableReach
 from sgbt.attacks.queries.callable import MASK_WORD
 from sgbt.attacks.result import Swap
 from sgbt.attacks.victim import victim_of
@@ -187,7 +188,9 @@ def test_a_wrong_answer_is_a_bug_and_raises(world: World, classifier_of: Classif
         ((Swap(1, "wba", "wba"),), "are not the words"),
         ((), "no word changed"),
     ):
-        check = checked(victim.tokenizer, tokens, swaps, label, world.table, "a broken attack")
+        reach = TableReach(world.table, "a broken attack")
+        space = reach.space(tokens, length=None)
+        check = checked(reach, space, tokens, swaps, space.original, label)
         with pytest.raises(AttackBugError, match=message):
             check.send(int(victim.probabilities([next(check).text])[0].argmax()))
 

@@ -105,6 +105,7 @@ def test_a_folder_that_is_not_a_run_is_one_sentence(tmp_path: Path) -> None:
 def test_certify_against_a_threat(reviews: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     import torch
 
+    from sgbt.attacks import read_rows as read_attacks
     from sgbt.certify.edits import read_threat_rows
     from sgbt.models import BagOfWords, TextClassifier
     from sgbt.threats import Vocabulary
@@ -124,6 +125,10 @@ def test_certify_against_a_threat(reviews: Path, tmp_path: Path, capfd: pytest.C
     assert f"{sum(row.stays for row in rows):,}" in told.stdout
     assert {row.threat for row in rows} == {"typos:1 + delete:1:any"}
     _verify_against_a_threat(options, out, len(rows), capfd)
+    attacked = sgbt("attack", *options[1:], "--threat", "typos:1", "--out", tmp_path / "attacks.jsonl")
+    assert attacked.returncode == 0, attacked.stderr
+    assert "threat typos:1" in attacked.stdout
+    assert {row.method for row in read_attacks(tmp_path / "attacks.jsonl")} == {"greedy", "beam", "genetic", "charmer"}
     refused = sgbt(*options, "--threat", "typo:1")
     assert refused.returncode == 2
     assert "did you mean typos" in refused.stderr

@@ -4,7 +4,8 @@ All attacks work in one space, the texts that a substitution table allows, ask t
 of variants of a text at once, and return through one check: what comes out is an adversarial example.
 """
 
-from sgbt.attacks.campaign import AttackBugError, attack
+from sgbt.attacks.campaign import attack
+from sgbt.attacks.edits.reach import AttackBugError
 from sgbt.attacks.queries import QueryEngine, query_engine
 from sgbt.attacks.result import AttackResult, AttackSummary, Swap, summarise
 from sgbt.attacks.rows import read_rows, write_textattack_csv

@@ -11,21 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from sgbt.attacks.edits.reach import Reach, TableReach, ThreatReach
 from sgbt.attacks.lockstep import Attacking, Search, Shown, in_step
 from sgbt.attacks.queries.engine import Classify, TextEngine
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult, Swap
 from sgbt.attacks.rows import ATTACKS, AttackRow, AttackSettings
-from sgbt.attacks.search.method import Attack, full_name, method_named, options_of
+from sgbt.attacks.search.method import Attack, full_name, method_named, options_of, within_threat
 from sgbt.attacks.search.scorer import OutOfQueries, Scorer
-from sgbt.attacks.space import SearchSpace
-from sgbt.attacks.victim import Victim, victim_of
+from sgbt.attacks.space import SearchSpace, State
+from sgbt.attacks.victim import ClassifierVictim, Victim, victim_of
 from sgbt.attacks.workers import in_processes
 from sgbt.core.errors import AttackError, check_seed
 from sgbt.core.rows import RowFile
 from sgbt.data import Split
-from sgbt.data.tokenizer import Tokenizer, Tokens
+from sgbt.data.tokenizer import Tokens
 from sgbt.models import TextClassifier
-from sgbt.threats import SubstitutionIndex, SubstitutionTable
+from sgbt.threats import SubstitutionIndex, SubstitutionTable, Threat
 
 Listener = Callable[[AttackResult], None]
 TOGETHER = 32
@@ -36,16 +37,13 @@ REJECTED = 20
 """How many texts that a search takes for broken and its victim does not end the attack."""
 
 
-class AttackBugError(AssertionError):
-    """An attack returned what is not an adversarial example: a bug in sgbt, never a condition of the input."""
-
-
 def attack(
     model: TextClassifier | Classify | Victim,
     texts: Split | Sequence[str],
-    table: SubstitutionTable | SubstitutionIndex,
+    table: SubstitutionTable | SubstitutionIndex | None = None,
     *,
-    method: str | Attack = "pwws",
+    threat: Threat | None = None,
+    method: str | Attack | None = None,
     labels: Sequence[int] | None = None,
     seed: int = 0,
     stop_words: Collection[str] = (),
@@ -60,9 +58,11 @@ def attack(
     """Attack every text within the substitutions of `table`, and say what came of it, in the order of the texts.
 
     Input: a `TextClassifier` or any callable from texts to label probabilities; a split, or texts with their `labels`
-    (without any, the label to break is the one the model gives); the table that a certificate names. `method` is
-    a name (`pwws`, `genetic`, `pso`, `greedy`, `beam`, `gradient`, `ensemble`; a preset after a colon, as in
-    `pso:openattack`) or an attack; `options` change its own options. Words in `stop_words` are never replaced.
+    (without any, the label to break is the one the model gives); the table that a certificate names, by default the one
+    that a classifier was trained for, or a `threat`, whose every edit is then made. `method` is a name (`pwws`,
+    `genetic`, `pso`, `greedy`, `beam`, `gradient`, `ensemble`, `charmer`, `leave-out`; a preset after a colon, as in
+    `pso:openattack`) or an attack, by default `pwws`, and `greedy` within a threat; `options` change its own options.
+    Words in `stop_words` are never replaced.
 
     A text that the model gets wrong is skipped. The random numbers of a text depend on `seed` and the text alone, so
     its row is the same in any company and any order. With `out`, rows are appended to a file of JSON lines as they are
@@ -78,17 +78,42 @@ def attack(
         raise AttackError(expected="one label for each text", got=f"{len(words)} texts and {len(labels)} labels")
     if together < 1:
         raise AttackError(expected="one text or more at once", got=str(together), where="together")
-    if isinstance(method, str):
-        name, chosen = full_name(method), method_named(method, **options)
-    else:
-        name, chosen = method.name, method
-    used = table.table if isinstance(table, SubstitutionIndex) else table
-    used = used.without(stop_words) if stop_words else used
     victim = victim_of(model, fingerprint=fingerprint)
-    used.require_read_by(victim.tokenizer)
+    name, chosen, reach = _within(victim, table, threat, method, stop_words, options)
     check_seed(seed, AttackError)
-    campaign = Campaign(victim, words, labels, used, chosen, name, seed, max_queries, together)
+    campaign = Campaign(victim, words, labels, reach, chosen, name, seed, max_queries, together)
     return campaign.kept(out, listener or (lambda result: None), workers=workers)
+
+
+def _within(
+    victim: Victim,
+    table: SubstitutionTable | SubstitutionIndex | None,
+    threat: Threat | None,
+    method: str | Attack | None,
+    stop_words: Collection[str],
+    options: dict[str, Any],
+) -> tuple[str, Attack, Reach]:
+    """The attack by its name, and what it may make of texts."""
+    if threat is not None and (table is not None or stop_words):
+        raise AttackError(expected="a threat alone", got="a table or stop words beside it", where="attack")
+    if threat is not None and threat.only_substitutions and threat.total is None and threat.edits[0].at_most is None:
+        table, threat = threat.edits[0].table, None  # any number of words: as rows of tables always were
+    method = method or ("pwws" if threat is None else "greedy")
+    name, chosen = (
+        (full_name(method), method_named(method, **options)) if isinstance(method, str) else (method.name, method)
+    )
+    known = victim.classifier if isinstance(victim, ClassifierVictim) else None
+    if threat is not None:
+        chosen = within_threat(chosen, options)
+        return name, chosen, ThreatReach(threat, victim.tokenizer, known.vocabulary if known else None, name)
+    found = table.table if isinstance(table, SubstitutionIndex) else table
+    if found is None and known is not None:
+        found = known.table
+    if found is None:
+        raise AttackError(expected="a substitution table or a threat", got="none", where="attack")
+    used = found.without(stop_words) if stop_words else found
+    used.require_read_by(victim.tokenizer)
+    return name, chosen, TableReach(used, name)
 
 
 @dataclass(frozen=True)
@@ -98,7 +123,7 @@ class Campaign:
     victim: Victim
     texts: Sequence[str]
     labels: Sequence[int] | None
-    table: SubstitutionTable
+    reach: Reach
     method: Attack
     name: str
     seed: int
@@ -108,8 +133,15 @@ class Campaign:
     def kept(self, out: str | Path | None, listener: Listener, *, workers: int) -> list[AttackResult]:
         """The rows of all texts: those that the file `out` has, and the others, which are added to it."""
         model_hash = "" if out is None else self.victim.fingerprint
+        named: dict[str, Any] = dict(self.reach.names)
+        hashes = {"table_hash": ""} | {name: named[name] for name in named if name.endswith("hash")}
         settings = AttackSettings(
-            model_hash, self.table.hash, self.name, repr(self.method), self.seed, self.max_queries
+            model_hash=model_hash,
+            method=self.name,
+            options=repr(self.method),
+            seed=self.seed,
+            max_queries=self.max_queries,
+            **hashes,
         )
         results: dict[int, AttackResult] = {}
         with RowFile(out, ATTACKS) as file:
@@ -124,7 +156,7 @@ class Campaign:
                 result = replace(
                     found,
                     model_hash=model_hash,
-                    table_hash=self.table.hash,
+                    **named,
                     options=options_of(self.name, self.method),
                     max_queries=self.max_queries,
                     labelled=self.labels is not None,
@@ -160,7 +192,7 @@ class Campaign:
         began = time.perf_counter()
         tokens = self.victim.tokenizer.tokenize(self.texts[index])
         label = before if self.labels is None else int(self.labels[index])
-        space = SearchSpace.of(tokens.words, self.table, length=self.victim.max_length)
+        space = self.reach.space(tokens, length=self.victim.max_length)
         engine = self.victim.open(tokens, space) if before == label and len(space.replaceable) else None
         asking = self._attacked(index, label, before, tokens, space, engine)
         return Search(asking, engine, seconds + time.perf_counter() - began)
@@ -186,9 +218,8 @@ class Campaign:
                 break
             if found is None:
                 break
-            changes = sorted(space.changes(found).items())
-            swaps = tuple(Swap(place, tokens.words[place], word) for place, word in changes)
-            adversarial = yield from checked(self.victim.tokenizer, tokens, swaps, label, self.table, self.name)
+            swaps = self.reach.swaps(space, found)
+            adversarial = yield from checked(self.reach, space, tokens, swaps, found, label)
             if adversarial is not None:
                 perturbed, after = adversarial
                 return result(SUCCESS, after, perturbed, swaps, scorer.queries)
@@ -203,27 +234,16 @@ def generator_for(text: str, seed: int) -> np.random.Generator:
 
 
 def checked(
-    tokenizer: Tokenizer, tokens: Tokens, swaps: tuple[Swap, ...], label: int, table: SubstitutionTable, name: str
+    reach: Reach, space: SearchSpace, tokens: Tokens, swaps: tuple[Swap, ...], state: State, label: int
 ) -> Generator[Shown, int, tuple[str, int] | None]:
     """The adversarial text and its new label, after all that makes it one was seen to hold.
 
-    The text is written back, tokenised afresh, compared word by word with the allowed set, and shown to the victim
-    itself, not to the engine that found it; texts of several attacks are shown together. None if no text can be written
-    of the swaps, or if the victim keeps its label: an engine may round otherwise than the victim decides.
+    The text is written back, read afresh, found to be allowed (`Reach.text`), and shown to the victim itself, not to
+    the engine that found it; texts of several attacks are shown together. None if no text can be written of the swaps,
+    or if the victim keeps its label: an engine may round otherwise than the victim decides.
     """
-    text = tokens.written({swap.position: swap.new for swap in swaps})
+    text = reach.text(space, tokens, swaps, state)
     if text is None:
         return None
-    words = tokenizer.words(text)
-    if len(words) != len(tokens):
-        raise AttackBugError(f"{name}: {len(tokens)} words became {len(words)}")
-    changed = {place for place, word in enumerate(words) if word != tokens.words[place]}
-    for place in changed:
-        if words[place] not in table.substitutes(tokens.words[place]):
-            raise AttackBugError(f"{name}: {tokens.words[place]!r} -> {words[place]!r} is not allowed")
-    if changed != {swap.position for swap in swaps}:
-        raise AttackBugError(f"{name}: the stated swaps are not the words that changed")
-    if not changed:
-        raise AttackBugError(f"{name}: no word changed")
     after = yield Shown(text)
     return None if after == label else (text, after)

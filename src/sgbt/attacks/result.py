@@ -37,6 +37,8 @@ class AttackResult:
 
     With `seed`, `options` (those that differ from what the method's name stands for) and `max_queries` the attack can
     be made again; options are None where they are not known: rows of earlier versions, attacks of somebody's own.
+    Within a threat beyond substitutions, `threat` is its name and `threat_hash` its hash; a swap is then any edit: what
+    stood from the word `position` on, and what is written there, each of which may be several words, or nothing.
     `labelled` says whether the label came with the text rather than from the victim (None: not known).
     """
 
@@ -57,6 +59,8 @@ class AttackResult:
     options: Mapping[str, Any] | None = field(default=None, compare=False)
     max_queries: int | None = field(default=None, compare=False)
     labelled: bool | None = field(default=None, compare=False)
+    threat: str = ""
+    threat_hash: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -86,7 +90,7 @@ class AttackResult:
     @property
     def series(self) -> tuple[str, ...]:
         """What rows have in common that are counted together: title, table, and whether the options are known."""
-        return self.title, self.table_hash, str(self.options is None)
+        return self.title, self.threat_hash or self.table_hash, str(self.options is None)
 
     @property
     def share_changed(self) -> float:
@@ -94,8 +98,9 @@ class AttackResult:
         return len(self.swaps) / self.words if self.words else 0.0
 
     def to_row(self) -> dict[str, Any]:
-        """The result as a JSON object."""
-        return asdict(self)
+        """The result as a JSON object; a threat is named where there is one."""
+        row = asdict(self)
+        return row if self.threat_hash else {name: row[name] for name in row if not name.startswith("threat")}
 
     @staticmethod
     def from_row(row: Mapping[str, Any]) -> AttackResult:

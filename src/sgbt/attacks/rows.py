@@ -31,17 +31,30 @@ class AttackSettings:
     options: str
     seed: int
     max_queries: int | None
+    threat_hash: str = ""
 
     @cached_property
     def hash(self) -> str:
         """What a row carries: rows with another hash answer another question."""
-        parts = (self.model_hash, self.table_hash, self.method, self.options, str(self.seed), str(self.max_queries))
+        parts = (
+            self.model_hash,
+            self.threat_hash or self.table_hash,
+            self.method,
+            self.options,
+            str(self.seed),
+            str(self.max_queries),
+        )
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    @property
+    def reach(self) -> str:
+        """The field that names what was allowed."""
+        return "threat_hash" if self.threat_hash else "table_hash"
 
     @property
     def identity(self) -> dict[str, object]:
         """What rows of these settings say of themselves, the hash of all of them last."""
-        named = {name: getattr(self, name) for name in ("model_hash", "table_hash", "seed")}
+        named = {name: getattr(self, name) for name in ("model_hash", self.reach, "seed")}
         return named | {SETTINGS: self.hash}
 
 

@@ -57,6 +57,19 @@ class SearchSpace:
         return np.repeat(positions, counts), np.arange(counts.sum()) - np.repeat(starts, counts) + 1
 
     @property
+    def limited(self) -> bool:
+        """Whether some combinations of choices are no text of the space (`admits`)."""
+        return False
+
+    def admits(self, states: State) -> NDArray[np.bool_]:
+        """Which of some states are texts of the space."""
+        return np.ones(len(states), dtype=bool)
+
+    def edits_of(self, kind: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The places and choices that are edits of a kind, where there are such, and all of them otherwise."""
+        return self.swaps
+
+    @property
     def original(self) -> State:
         """The text itself."""
         return np.zeros(len(self), np.int32)

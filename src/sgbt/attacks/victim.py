@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sgbt.attacks.edits.engine import ThreatEngine
+from sgbt.attacks.edits.space import ThreatSpace
 from sgbt.attacks.queries import query_engine
 from sgbt.attacks.queries.callable import CallableEngine, checked_answer
 from sgbt.attacks.queries.classifier import ClassifierEngine, searched
@@ -62,12 +64,15 @@ class ClassifierVictim:
         return self.classifier.predict(texts).probabilities
 
     def open(self, tokens: Tokens, space: SearchSpace) -> TextEngine:
-        """The engine of its kind of model."""
+        """The engine of its kind of model; texts of any threat are read from their strings."""
+        if isinstance(space, ThreatSpace):
+            return ThreatEngine(self.probabilities, space)
         return ClassifierEngine(self.classifier, space, self._engine, lambda: self._exact)
 
-    def answers(self, engines: Sequence[ClassifierEngine], queries: Sequence[Query]) -> list[Neighbourhood]:
-        """All queries side by side."""
-        return ClassifierEngine.together(engines, queries)
+    def answers(self, engines: Sequence[Any], queries: Sequence[Query]) -> list[Neighbourhood]:
+        """All queries side by side; the engines are of one kind."""
+        found: list[Neighbourhood] = type(engines[0]).together(engines, queries)
+        return found
 
     @cached_property
     def _engine(self) -> QueryEngine:
@@ -112,6 +117,8 @@ class CallableVictim:
 
     def open(self, tokens: Tokens, space: SearchSpace) -> TextEngine:
         """Batches without repetitions, and a cache."""
+        if isinstance(space, ThreatSpace):
+            return ThreatEngine(self.classify, space)
         return CallableEngine(self.classify, space, tokens)
 
     def answers(self, engines: Sequence[CallableEngine], queries: Sequence[Query]) -> list[Neighbourhood]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sgbt.attacks import AttackResult
 
 console = Screen()
+WORDS, EDITS = "pwws,ga,pso", "greedy,beam,ga,charmer"
+"""The attacks that are made if none is named: within a substitution table, and within a threat."""
 PUBLISHED = "published"
 """The table of each attack's own publication, which this verb knows beside those of all verbs."""
 
@@ -26,13 +28,18 @@ def attack_(
     run: opt.Run,
     reading: Reading,
     method: Annotated[
-        str, typer.Option(help=f"One or more of {', '.join(ATTACKS)} (ga is genetic), separated by commas.")
-    ] = "pwws,ga,pso",
+        str | None,
+        typer.Option(
+            help=f"One or more of {', '.join(ATTACKS)} (ga is genetic), separated by commas; otherwise {WORDS}, and "
+            f"with a threat {EDITS}."
+        ),
+    ] = None,
     split: opt.SplitName = None,
     limit: opt.Limit = None,
     seed: opt.Seed = 0,
     substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
+    threat: opt.ThreatName = None,
     max_changed: Annotated[
         float | None, typer.Option(help="Greatest share of words to change (otherwise as published).")
     ] = None,
@@ -62,7 +69,8 @@ def attack_(
     if threads:
         torch.set_num_threads(threads)
     changes: dict[str, Any] = {} if max_changed is None else {"max_changed": max_changed}
-    chosen_names = [full_name(name) for name in method.split(",") if name.strip()]
+    named = method if method is not None else WORDS if threat is None else EDITS
+    chosen_names = [full_name(name) for name in named.split(",") if name.strip()]
     methods = {name: method_named(name, **changes) for name in chosen_names}  # a wrong one is refused at once
     if not methods:
         raise AttackError(expected=f"one or more of {', '.join(ATTACKS)}", got="none", where="--method")
@@ -70,18 +78,21 @@ def attack_(
         raise AttackError(expected="a file to write", got="a folder", where=str(csv), remedy="choose another --csv")
     classifier = load_classifier(run)
     chosen = reading.texts(run, classifier, split, limit, data_home=data_home)
-    console.print(f"{run}: {len(chosen):,} texts of {chosen.source}, {', '.join(methods)}, seed {seed}")
+    asked = threat and opt.threat_for(classifier, threat, vectors=vectors, data_home=data_home)
+    about = f"; threat {asked.name}" if asked else ""
+    console.print(f"{run}: {len(chosen):,} texts of {chosen.source}, {', '.join(methods)}, seed {seed}{about}")
     if chosen.labels is None:
         console.print("there are no labels: the model's own answers are attacked, and count as right")
     results: list[AttackResult] = []
     for name, kind in methods.items():
-        named = kind.source if substitutions == PUBLISHED else substitutions
-        table = opt.table_for(classifier, named, vectors=vectors, data_home=data_home)
+        source = kind.source if substitutions == PUBLISHED else substitutions
+        table = None if asked else opt.table_for(classifier, source, vectors=vectors, data_home=data_home)
         with AttackView(name, len(chosen)) as view:
             results += attack(
                 classifier,
                 chosen.texts,
                 table,
+                threat=asked or None,
                 labels=chosen.labels,
                 method=name,
                 seed=seed,

@@ -44,7 +44,8 @@ def fit_to_threat(written: str, dataset: TextDataset, out: Path, console: Consol
     options = given.tables.get("threat", {}) | ({"epochs": given.epochs} if given.epochs else {})
     fit = with_options(ThreatFit(), options, "the table threat")
     console.print(f"{len(dataset.train):,} texts; threat {threat.name}; {fit}", soft_wrap=True)
-    model = fit_bag_of_words(dataset.train, dataset.label_names, threat, fit=fit, seed=given.seed)
+    vectors = read() if fit.vectors else None
+    model = fit_bag_of_words(dataset.train, dataset.label_names, threat, fit=fit, vectors=vectors, seed=given.seed)
     save_classifier(model, out)
     if len(dataset.dev):
         show_classes(answers(model, dataset.dev), console)

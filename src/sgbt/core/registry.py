@@ -1,4 +1,4 @@
-"""What there is by name: models, objectives, attacks, tiers and grids, listed without importing any of them.
+"""What there is by name: models, objectives, attacks, edits, tiers and grids, listed without importing any of them.
 
 A package of somebody else's adds to a registry by `REGISTRY.add(name, thing)`, or by an entry point of the group that
 the registry names, which makes the thing known to the command line as soon as its package is installed.
@@ -124,9 +124,20 @@ ATTACKS: Registry[Any] = Registry(
         "beam": "sgbt.attacks.search.beam:Beam",
         "gradient": "sgbt.attacks.search.gradient:Gradient",
         "ensemble": "sgbt.attacks.search.ensemble:Ensemble",
+        "charmer": "sgbt.attacks.search.charmer:Charmer",
+        "leave-out": "sgbt.attacks.search.leave_out:LeaveOut",
     },
 )
 """Attacks, or presets of them: a class whose options all have defaults, or a value of one."""
+
+EDITS: Registry[Any] = Registry(
+    "edit",
+    {
+        kind: f"sgbt.threats.edit_kinds:{kind}" if kind != "typos" else "sgbt.threats.typos:TypoReader"
+        for kind in ("substitutions", "typos", "deletions", "duplications", "insertions", "adjacent_swaps")
+    },
+)
+"""Kinds of edits that threats are made of: functions that say what is written in the place of which words."""
 
 TIERS: Registry[Any] = Registry(
     "tier",

@@ -79,7 +79,7 @@ class Tokens:
         shown = [self.text[start:end] for start, end in zip(self.starts, self.ends, strict=True)]
         pieces, position = [], 0
         for place in sorted(swaps):
-            shown[place] = _in_casing_of(shown[place], swaps[place])
+            shown[place] = in_casing_of(shown[place], swaps[place])
             pieces += [self.text[position : self.starts[place]], shown[place]]
             position = self.ends[place]
         pieces.append(self.text[position:])
@@ -179,7 +179,8 @@ def _joined_apart(pieces: list[str]) -> str:
     return joined
 
 
-def _in_casing_of(original: str, word: str) -> str:
+def in_casing_of(original: str, word: str) -> str:
+    """The word in the casing of what it replaces, where it is still read as itself then."""
     if len(original) > 1 and original.isupper():
         cased = word.upper()
     elif original[:1].isupper():

@@ -13,6 +13,7 @@ from sgbt.threats.grammar import parse_threat
 from sgbt.threats.lattice import Lattice
 from sgbt.threats.maker import LatticeMaker
 from sgbt.threats.named_entities import named_entities
+from sgbt.threats.reachable import is_reachable
 from sgbt.threats.smoothing import EmbeddingStart, smoothed_vectors
 from sgbt.threats.statistics import BatchStatistics, TableDescription, TextStatistics, combinations
 from sgbt.threats.substitutions import SubstitutionIndex, Substitutions
@@ -41,6 +42,7 @@ __all__ = [
     "WordNet",
     "combinations",
     "describe",
+    "is_reachable",
     "load_wordnet",
     "named_entities",
     "parse_threat",

@@ -11,8 +11,8 @@ from functools import lru_cache
 import numpy as np
 
 from sgbt.core.errors import LexiconError
+from sgbt.threats.edit_kinds import KINDS
 from sgbt.threats.lattice import KEPT, NOTHING, Lattice
-from sgbt.threats.threat import KINDS
 
 MOST_STATES = 4096
 MOST_COST = 2
@@ -35,11 +35,13 @@ class BudgetStates:
     def of(*lattices: Lattice) -> BudgetStates:
         """The states of the paths of lattices of one threat."""
         present = {kind for lattice in lattices for kind in np.unique(lattice.kind).tolist()}
-        return _states(lattices[0].limited, lattices[0].total, tuple(sorted(present - {KEPT})))
+        return _states(lattices[0].limited, lattices[0].total, tuple(sorted(present - {KEPT})), len(KINDS))
 
 
 @lru_cache(maxsize=64)
-def _states(limited: tuple[tuple[int, int], ...], total: int | None, present: tuple[int, ...]) -> BudgetStates:
+def _states(
+    limited: tuple[tuple[int, int], ...], total: int | None, present: tuple[int, ...], all_kinds: int
+) -> BudgetStates:
     limits = {kind: most for kind, most in limited if kind in present}
     if total is not None:
         limits = {kind: min(limits.get(kind, total), total) for kind in present}
@@ -54,10 +56,10 @@ def _states(limited: tuple[tuple[int, int], ...], total: int | None, present: tu
         if total is None or sum(used) <= total
     ]
     number = {used: place for place, used in enumerate(spent)}
-    step = np.full((len(spent), len(KINDS) + 1, MOST_COST + 1), -1, dtype=np.int64)
+    step = np.full((len(spent), all_kinds + 1, MOST_COST + 1), -1, dtype=np.int64)
     for used, place in number.items():
         step[place, KEPT, 0] = place
-        for kind, cost in itertools.product(range(len(KINDS)), range(MOST_COST + 1)):
+        for kind, cost in itertools.product(range(all_kinds), range(MOST_COST + 1)):
             after = list(used)
             if kind in limits:
                 after[kinds.index(kind)] += cost

@@ -2,7 +2,8 @@
 
 Parts are joined by + or |. A part is a substitution table by its name (`sgbt.threats.named`; the option at_most limits
 how many words are replaced), or an edit with its budget: typos:K, delete:K, delete:K:any, delete:K:the,a,
-duplicate:K, insert:K:very,quite, swap:K. within:K limits all edits together.
+duplicate:K, insert:K:very,quite, swap:K; a kind that another package registered, by its name: NAME:K or
+NAME:K:some,words. within:K limits all edits together.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Callable
 
 from sgbt.core.errors import LexiconError, did_you_mean
+from sgbt.core.registry import EDITS
 from sgbt.threats.table import SubstitutionTable
 from sgbt.threats.threat import Threat, joined
 
@@ -33,7 +35,7 @@ def _insert(budget: int, words: str) -> Threat:
     return Threat.insertions(words.split(","), at_most=budget)
 
 
-EDITS: dict[str, Callable[[int, str], Threat]] = {
+OWN: dict[str, Callable[[int, str], Threat]] = {
     "typos": lambda budget, words: Threat.typos(budget),
     "delete": _delete,
     "duplicate": lambda budget, words: Threat.duplications(at_most=budget),
@@ -60,15 +62,18 @@ def parse_threat(written: str, tables: Tables) -> Threat:
 
 def _part(part: str, tables: Tables) -> Threat:
     head, _, rest = part.partition(":")
-    if head in EDITS:
+    if head in OWN:
         budget, _, words = rest.partition(":")
         if words and head not in TAKES_WORDS:
             raise LexiconError(expected=f"{head} with a number alone", got=repr(part), where=WHERE)
-        return EDITS[head](_budget(budget, part), words)
+        return OWN[head](_budget(budget, part), words)
+    if head in EDITS and head not in EDITS.own:
+        budget, _, words = rest.partition(":")
+        return Threat.edit(head, at_most=_budget(budget, part), words=words.split(",") if words else ())
     options = [each for each in rest.split(",") if each]
     limits = [each for each in options if each.startswith("at_most=")]
     kept = ",".join(each for each in options if each not in limits)
-    near = did_you_mean(head, EDITS)
+    near = did_you_mean(head, [*OWN, *EDITS])
     try:
         table = tables(f"{head}:{kept}" if kept else head)
     except LexiconError as problem:

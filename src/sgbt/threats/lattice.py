@@ -15,8 +15,9 @@ import torch
 from numpy.typing import NDArray
 
 from sgbt.core.errors import LexiconError
+from sgbt.threats.edit_kinds import KINDS
 from sgbt.threats.substitutions import Substitutions
-from sgbt.threats.threat import KINDS, Threat
+from sgbt.threats.threat import Threat
 from sgbt.threats.vocabulary import PADDING
 
 NOTHING = -1
@@ -109,6 +110,31 @@ class Lattice:
             if len(seen) > most:
                 raise LexiconError(expected=f"a text with at most {most:,} variants", got="more", where="Lattice.paths")
         return found
+
+    def holds(self, ids: tuple[int, ...]) -> bool:
+        """Whether these ids stand along a path within the budgets."""
+        outgoing: list[list[int]] = [[] for _ in range(self.nodes)]
+        for edge, node in enumerate(self.source.tolist()):
+            outgoing[node].append(edge)
+        budget_of = dict(self.limited)
+        seen = {(0, 0, (0,) * len(KINDS))}
+        stack = list(seen)
+        while stack:
+            node, read, used = stack.pop()
+            if node == self.nodes - 1 and read == len(ids):
+                return True
+            for edge in outgoing[node]:
+                number, behind = int(self.choices[edge]), read
+                if number != NOTHING:
+                    if read == len(ids) or ids[read] not in self.sets[number]:
+                        continue
+                    behind += 1
+                spent = self._spent(used, edge, budget_of)
+                reached = (int(self.target[edge]), behind, spent or used)
+                if spent is not None and reached not in seen:
+                    seen.add(reached)
+                    stack.append(reached)
+        return False
 
     def _spent(self, used: tuple[int, ...], edge: int, budget_of: dict[int, int]) -> tuple[int, ...] | None:
         kind = int(self.kind[edge])

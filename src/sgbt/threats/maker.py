@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 
 from sgbt.core.errors import LexiconError
+from sgbt.core.registry import EDITS
 from sgbt.data import Tokenizer
 from sgbt.data.tokenizer import Tokens
-from sgbt.threats.lattice import ChoiceSets, Lattice, LatticeBuilder
+from sgbt.threats.edit_kinds import KINDS, rewrites
+from sgbt.threats.lattice import KEPT, ChoiceSets, Lattice, LatticeBuilder
 from sgbt.threats.misspelt import Misspelt
 from sgbt.threats.near_words import MOST_EDITS
-from sgbt.threats.threat import ANY, KINDS, Edit, Threat
+from sgbt.threats.threat import Edit, Threat
 from sgbt.threats.token_classes import COMMON, State, is_read_so
 from sgbt.threats.typos import INSERTED, PLAIN, REOPENED, TYPOS, WALL, Node, TypoReader
 from sgbt.threats.vocabulary import Vocabulary
@@ -183,21 +186,29 @@ class WordEdits:
     ) -> None:
         """What may be made of the word at a place, and of it and the next one.
 
-        `gap` gives the node behind so many words, `between` one within the two words that an edit writes.
+        `gap` gives the node behind so many words, `between` the one of a number within words that an edit writes.
         """
-        if place >= len(words):
-            return
-        word, behind = words[place], place + 1
-        if (edit := self._edit("substitutions")) and edit.table and (found := edit.table.substitutes(word)):
-            choices = self.sets.number_of(set(self.vocabulary.encode(found)))
-            builder.add(source, gap(behind), kind=KINDS.index("substitutions"), cost=1, choices=choices)
-        if (edit := self._edit("deletions")) and (edit.words == (ANY,) or word in edit.words):
-            builder.add(source, gap(behind), kind=KINDS.index("deletions"), cost=1)
-        if self._edit("duplications"):
-            middle, own = between(0), self.own(word)
-            builder.add(source, middle, kind=KINDS.index("duplications"), cost=1, choices=own)
-            builder.add(middle, gap(behind), choices=own)
-        if self._edit("adjacent_swaps") and behind < len(words) and words[behind] != word:
-            middle = between(1)
-            builder.add(source, middle, kind=KINDS.index("adjacent_swaps"), cost=1, choices=self.own(words[behind]))
-            builder.add(middle, gap(behind + 1), choices=self.own(word))
+        inner = itertools.count()
+        for edit in self.threat.edits:
+            for taken, written in rewrites(edit, words, place):
+                node, cost, kind = source, 1, KINDS.index(edit.kind)
+                behind = gap(place + taken)
+                for number, choices in enumerate(written):
+                    target = behind if number + 1 == len(written) else between(next(inner))
+                    builder.add(node, target, kind=kind, cost=cost, choices=self._set_of(edit, choices))
+                    node, cost, kind = target, 0, KEPT
+                if not written:
+                    builder.add(node, behind, kind=kind, cost=cost)
+
+    def _set_of(self, edit: Edit, words: tuple[str, ...]) -> int:
+        """The set of words to choose from; words of somebody else's edit are looked at once."""
+        if edit.kind not in EDITS.own and (odd := next((word for word in words if not _is_word(word)), None)):
+            raise LexiconError(
+                expected="single words in lower case", got=repr(odd), where=f"what the edit {edit.kind} writes"
+            )
+        return self.sets.number_of(set(self.vocabulary.encode(words)))
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_word(word: str) -> bool:
+    return Tokenizer().is_word(word)

@@ -18,11 +18,9 @@ from typing import Any, ClassVar
 
 from sgbt.core.errors import LexiconError
 from sgbt.data import Tokenizer
+from sgbt.threats.edit_kinds import ANY, KINDS
 from sgbt.threats.table import SubstitutionTable, keeping_rules
 
-KINDS = ("substitutions", "typos", "deletions", "duplications", "insertions", "adjacent_swaps")
-"""The kinds of edits, in the order in which names and lattices list them."""
-ANY = "any"
 STOP_WORDS = tuple(
     """
     a about above after again all am an and any are as at be because been before being below between
@@ -50,10 +48,7 @@ class Edit:
     words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise LexiconError(
-                expected=f"a kind of edit among {', '.join(KINDS)}", got=repr(self.kind), where="a threat"
-            )
+        KINDS.index(self.kind)
         unlimited = self.at_most is None and self.kind == "substitutions"
         if not unlimited and (type(self.at_most) is not int or not 0 <= self.at_most <= MOST):
             raise LexiconError(
@@ -61,7 +56,7 @@ class Edit:
             )
         if (self.table is not None) != (self.kind == "substitutions"):
             raise LexiconError(expected="a table for substitutions alone", got=self.kind, where="a threat")
-        if self.kind in ("deletions", "insertions"):
+        if self.kind in ("deletions", "insertions") or self.words:
             object.__setattr__(self, "words", _checked_words(self.words, self.kind))
 
     def joined(self, other: Edit) -> Edit:
@@ -77,7 +72,7 @@ class Edit:
         """As the command line writes it."""
         if self.table is not None:
             return self.table.name + ("" if self.at_most is None else f":at_most={self.at_most}")
-        words = f":{_words_name(self.words)}" if self.kind in ("deletions", "insertions") else ""
+        words = f":{_words_name(self.words)}" if self.words else ""
         return f"{_SHORT.get(self.kind, self.kind)}:{self.at_most}{words}"
 
     def to_json(self) -> dict[str, Any]:
@@ -154,6 +149,11 @@ class Threat:
     def adjacent_swaps(*, at_most: int) -> Threat:
         """At most so many pairs of neighbouring words in the other order."""
         return Threat((Edit("adjacent_swaps", at_most),))
+
+    @staticmethod
+    def edit(kind: str, *, at_most: int, words: Iterable[str] = ()) -> Threat:
+        """At most so many edits of a kind by its name, such as one that another package registered (`edit_kinds`)."""
+        return Threat((Edit(kind, at_most, words=tuple(words)),))
 
     def __or__(self, other: Threat) -> Threat:
         """What either allows, and both together; budgets of one kind do not add up, the larger one counts."""

@@ -16,9 +16,9 @@ import heapq
 from collections.abc import Collection
 from functools import lru_cache
 
+from sgbt.threats.edit_kinds import KINDS
 from sgbt.threats.lattice import NOTHING, LatticeBuilder
 from sgbt.threats.misspelt import Misspelt, Targets
-from sgbt.threats.threat import KINDS
 from sgbt.threats.token_classes import (
     COMMON,
     NOT,

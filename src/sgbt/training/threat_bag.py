@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import torch
@@ -21,11 +22,13 @@ from torch import Tensor
 
 from sgbt.core.errors import TrainingError
 from sgbt.data import Split, Tokenizer
+from sgbt.embeddings import EmbeddingTable
 from sgbt.models import BagOfWords, TextClassifier
 from sgbt.threats import Threat, Vocabulary
+from sgbt.threats.edit_kinds import rewrites
 from sgbt.threats.lattice import ChoiceSets
 from sgbt.threats.misspelt import Misspelt
-from sgbt.threats.threat import ANY, Edit
+from sgbt.threats.threat import Edit
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
 Outcome = tuple[int, int]
@@ -44,6 +47,9 @@ class ThreatFit:
     minimum_count: int = 3
     vocabulary: int = 60_000
     max_length: int = 512
+    vectors: bool = False
+    """Whether word vectors have a say in what a word weighs: a linear function of them is learnt beside each word's own
+    weights, and added to these in the end, so that words that train has seldom learn from words used like them."""
 
     def __post_init__(self) -> None:
         whole = min(self.epochs, self.batch, self.minimum_count, self.vocabulary, self.max_length) >= 1
@@ -55,10 +61,23 @@ class ThreatFit:
 
 
 def fit_bag_of_words(
-    train: Split, label_names: Sequence[str], threat: Threat, *, fit: ThreatFit | None = None, seed: int = 0
+    train: Split,
+    label_names: Sequence[str],
+    threat: Threat,
+    *,
+    fit: ThreatFit | None = None,
+    vectors: EmbeddingTable | None = None,
+    seed: int = 0,
 ) -> TextClassifier:
-    """A classifier with one weight per word and class, trained on the worst case of a threat."""
+    """A classifier with one weight per word and class, trained on the worst case of a threat.
+
+    `vectors` are read where the fit asks for them, and are no part of what is trained.
+    """
     fit = fit or ThreatFit()
+    if fit.vectors != (vectors is not None):
+        raise TrainingError(
+            expected="word vectors, and a fit that asks for them", got="one without the other", where="the threat"
+        )
     tokenizer, counts = Tokenizer(), Counter[str]()
     words = [tokenizer.words(text)[: fit.max_length] for text in train.texts]
     for each in words:
@@ -69,7 +88,8 @@ def fit_bag_of_words(
     bag.adopt(codes=torch.arange(len(vocabulary)), keys=torch.zeros(0, dtype=torch.int64))
     drops = [_Drops.of(edit, vocabulary) for edit in threat.edits if edit.at_most != 0]
     ids = [torch.tensor(vocabulary.encode(each), dtype=torch.int64) for each in words]
-    _fit(bag, ids, torch.from_numpy(np.asarray(train.labels, dtype=np.int64)), drops, fit, seed)
+    known = None if vectors is None else _directions(vectors, vocabulary)
+    _fit(bag, ids, torch.from_numpy(np.asarray(train.labels, dtype=np.int64)), drops, fit, known, seed)
     return TextClassifier(bag, vocabulary, tuple(label_names), table, fit.max_length)
 
 
@@ -107,15 +127,19 @@ def _outcomes(edit: Edit, vocabulary: Vocabulary) -> list[set[Outcome]]:
             continue
         if misspelt is not None:
             found[number] |= _typos_of(word, misspelt, sets, vocabulary)
-        elif edit.table is not None:
-            found[number] |= {(other, PADDING) for other in vocabulary.encode(edit.table.substitutes(word))}
-        elif edit.kind == "deletions" and (edit.words == (ANY,) or word in edit.words):
-            found[number].add((PADDING, PADDING))
-        elif edit.kind == "duplications":
-            found[number].add((number, number))
         elif edit.kind == "insertions":
             found[number] |= {(number, other) for other in vocabulary.encode(edit.words)}
+        elif word:
+            found[number] |= set(_written(edit, word, vocabulary))
     return found
+
+
+def _written(edit: Edit, word: str, vocabulary: Vocabulary) -> Iterator[Outcome]:
+    """What an edit makes of a word alone, of up to two words."""
+    for taken, choices in rewrites(edit, (word,), 0):
+        if taken == 1 and len(choices) <= 2:
+            ids = [vocabulary.encode(each) for each in choices]
+            yield from product(*ids, *([[PADDING]] * (2 - len(ids))))  # type: ignore[misc]
 
 
 def _typos_of(word: str, misspelt: Misspelt, sets: ChoiceSets, vocabulary: Vocabulary) -> set[Outcome]:
@@ -130,36 +154,68 @@ def _typos_of(word: str, misspelt: Misspelt, sets: ChoiceSets, vocabulary: Vocab
     return found
 
 
+def _directions(vectors: EmbeddingTable, vocabulary: Vocabulary) -> Tensor:
+    """The vector of every id, at length 1; zero where there is none."""
+    found = torch.zeros(len(vocabulary), vectors.width)
+    for number, word in enumerate(vocabulary.words, start=2):
+        if word in vectors:
+            found[number] = torch.from_numpy(vectors.vector(word).copy())
+    return F.normalize(found, dim=1)
+
+
+def _alike(lengths: Tensor, size: int, generator: torch.Generator) -> list[Tensor]:
+    """Texts of like length together, and the batches in any order: little of a batch is padding then."""
+    noisy = lengths.log() + 0.1 * torch.randn(len(lengths), generator=generator)
+    batches = noisy.argsort().split(size)
+    return [batches[place] for place in torch.randperm(len(batches), generator=generator).tolist()]
+
+
 def _fit(
-    bag: BagOfWords, ids: list[Tensor], labels: Tensor, drops: Sequence[_Drops], fit: ThreatFit, seed: int
+    bag: BagOfWords,
+    ids: list[Tensor],
+    labels: Tensor,
+    drops: Sequence[_Drops],
+    fit: ThreatFit,
+    known: Tensor | None,
+    seed: int,
 ) -> None:
     generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.Adam(bag.parameters(), lr=fit.learning_rate)
+    own, bias = bag.weight, bag.bias
+    shared = None if known is None else torch.zeros(known.shape[1], own.shape[1], requires_grad=True)
+    groups = [{"params": [own, bias], "lr": fit.learning_rate}]
+    if shared is not None:
+        groups.append({"params": [shared], "lr": fit.learning_rate / 2})
+    optimiser = torch.optim.Adam(groups)
+    lengths = torch.tensor([float(max(len(each), 1)) for each in ids])
     steps = fit.epochs * math.ceil(len(ids) / fit.batch)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: max(1 - step / steps, 0.0))
     for _ in range(fit.epochs):
-        order = torch.randperm(len(ids), generator=generator)
-        for rows in order.split(fit.batch):
+        for rows in _alike(lengths, fit.batch, generator):
             padded = torch.nn.utils.rnn.pad_sequence([ids[row] for row in rows.tolist()], batch_first=True)
-            loss = _loss(bag, padded, labels[rows], drops, fit.clean_share)
-            loss = loss + fit.l2 * bag.weight.square().sum()
+            weight = own if known is None or shared is None else own + known @ shared
+            loss = _loss(weight, bias, padded, labels[rows], drops, fit.clean_share) + fit.l2 * own.square().sum()
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
             with torch.no_grad():
-                bag.weight[PADDING] = 0.0
+                own[PADDING] = 0.0
             schedule.step()
+    if known is not None and shared is not None:
+        with torch.no_grad():
+            own += known @ shared
 
 
-def _loss(bag: BagOfWords, ids: Tensor, labels: Tensor, drops: Sequence[_Drops], clean_share: float) -> Tensor:
+def _loss(
+    weight: Tensor, bias: Tensor, ids: Tensor, labels: Tensor, drops: Sequence[_Drops], clean_share: float
+) -> Tensor:
     """Cross-entropy of the clean logits and of those in the worst case."""
-    scale = (ids != PADDING).sum(dim=1).clamp(min=1).to(bag.weight).rsqrt()
-    logits = F.embedding(ids, bag.weight).sum(dim=1) * scale.unsqueeze(1) + bag.bias
+    scale = (ids != PADDING).sum(dim=1).clamp(min=1).to(weight).rsqrt()
+    logits = F.embedding(ids, weight).sum(dim=1) * scale.unsqueeze(1) + bias
     raised = torch.zeros_like(logits)
     for label in labels.unique().tolist():
         rows = (labels == label).nonzero().squeeze(1)
-        leads = bag.weight[:, label].unsqueeze(1) - bag.weight
-        lost = torch.zeros(len(rows), bag.weight.shape[1]).to(logits)
+        leads = weight[:, label].unsqueeze(1) - weight
+        lost = torch.zeros(len(rows), weight.shape[1]).to(logits)
         for kind in drops:
             taken = F.embedding(ids[rows], kind.worst(leads))  # [texts, words, classes]
             most = taken.shape[1] if kind.at_most is None else min(kind.at_most, taken.shape[1])

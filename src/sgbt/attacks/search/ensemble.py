@@ -39,6 +39,7 @@ class Ensemble:
     """Several attacks, one after the other."""
 
     name: ClassVar[str] = "ensemble"
+    replaces_words: ClassVar[bool] = True
     source: ClassVar[str] = "counter_fitted"
     parts: Sequence[Attack] = BLACK_BOX
 

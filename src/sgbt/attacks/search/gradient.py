@@ -23,6 +23,7 @@ class Gradient(Limited):
     """Greedy search that looks only where the gradient points."""
 
     name: ClassVar[str] = "gradient"
+    replaces_words: ClassVar[bool] = True
     tried: int = 32
 
     def __post_init__(self) -> None:

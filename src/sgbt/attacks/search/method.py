@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Protocol
 
@@ -94,6 +95,25 @@ def at_least(name: str, value: float, least: float) -> None:
     """Refuse an option that is too small."""
     if value < least:
         raise AttackError(expected=f"{name} of at least {least}", got=str(value))
+
+
+def within_threat(attack: Attack, options: Mapping[str, Any]) -> Attack:
+    """The attack as it is made within a threat, whose budgets take the place of a share of words."""
+    if getattr(attack, "replaces_words", False):
+        raise AttackError(
+            expected="an attack that makes any edit",
+            got=f"{attack.name}, which is about substitutes",
+            where="an attack within a threat",
+            remedy="take greedy, beam, genetic, pso, charmer or leave-out",
+        )
+    if options.get("max_changed", 1.0) != 1.0:
+        raise AttackError(
+            expected="the budgets of the threat alone",
+            got=f"max_changed {options['max_changed']}",
+            where="an attack within a threat",
+            remedy="leave it out, or lower the budgets",
+        )
+    return replace(attack, max_changed=1.0) if isinstance(attack, Limited) else attack
 
 
 ALIASES = {"ga": "genetic"}

@@ -71,6 +71,7 @@ class PWWS(Limited):
     """Words in the order of saliency times the drop of their best substitute."""
 
     name: ClassVar[str] = "pwws"
+    replaces_words: ClassVar[bool] = True
     source: ClassVar[str] = "wordnet"
     parts_of_speech: PartsOfSpeech | None = None
     """None tries every substitute that the table lists."""

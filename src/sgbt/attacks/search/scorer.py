@@ -69,11 +69,11 @@ class Scorer:
         The changes are charged for, unless with `free`; the texts themselves are charged for by attacks that use
         their scores. Changes of one text stand together.
         """
-        if not free:
-            self.charge(len(owners))
         swaps = WordSwaps(owners, positions, choices)
+        if not free:
+            self.charge(int(self.space.admits(swaps.applied(states)).sum()) if self.space.limited else len(owners))
         found = yield Query(states, swaps)
-        if not self._rejected:
+        if not self._rejected and not self.space.limited:
             return found
         return Neighbourhood(self._kept(found.texts, states), self._kept(found.swaps, swaps.applied(states)))
 
@@ -104,10 +104,12 @@ class Scorer:
             self._engine.decide()
 
     def _kept(self, probabilities: Probabilities, states: State) -> Probabilities:
-        """The probabilities of these texts; those of rejected ones all for the attacked label."""
+        """The probabilities of these texts; of those that are rejected, or none of the space, all for the label."""
         rejected = (
             [place for place, state in enumerate(states) if _key(state) in self._rejected] if self._rejected else []
         )
+        if self.space.limited:
+            rejected += np.flatnonzero(~self.space.admits(states)).tolist()
         if rejected:
             probabilities = probabilities.copy()
             probabilities[rejected] = np.eye(probabilities.shape[1])[self.label]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgbt.threats.budgets import BudgetStates
+from sgbt.threats.edit_kinds import KINDS
 from sgbt.threats.lattice import NOTHING, Lattice
-from sgbt.threats.threat import KINDS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sgbt.certify.certificate import Certificate
+from sgbt.certify.edits.certificate import ThreatCertificate
 from sgbt.core.errors import CertificateError
 from sgbt.models import covers_weights_alone
 
@@ -13,7 +14,7 @@ BROKEN = ("succeeded", "success", "successful", "broken")
 """How an attack says that it changed the label."""
 
 
-def check_consistent(certificates: Iterable[Certificate], attack_results: Iterable[Any]) -> int:
+def check_consistent(certificates: Iterable[Certificate | ThreatCertificate], attack_results: Iterable[Any]) -> int:
     """Raise on the first certified text that an attack broke; otherwise return how many certified texts were attacked.
 
     A text of which the certificate says that nothing can be replaced is not certified, but cannot be broken either.
@@ -22,7 +23,7 @@ def check_consistent(certificates: Iterable[Certificate], attack_results: Iterab
     An attack result needs a `status`, and tells its text by an attribute `index`; one without is about the certificate
     at the same place in its sequence. Where it counts its swaps, an attack that replaced more words than a certificate
     speaks of contradicts nothing. A result is compared with a certificate of the same table alone: where it names
-    another (`table_hash`), neither says anything of the other.
+    another (`table_hash`, or `threat_hash` of a threat beyond substitutions), neither says anything of the other.
     """
     proofs = list(certificates)
     by_index = {proof.index: proof for proof in proofs}
@@ -39,7 +40,7 @@ def check_consistent(certificates: Iterable[Certificate], attack_results: Iterab
         if _other_table(proof, result):
             continue
         _check_model(proof, result)
-        if not proof.stays or proof.study:
+        if not proof.stays or (isinstance(proof, Certificate) and proof.study):
             continue
         compared += proof.certified
         if _broken(result) and not _beyond(proof, result):
@@ -47,18 +48,21 @@ def check_consistent(certificates: Iterable[Certificate], attack_results: Iterab
                 expected=f"text {proof.index} unbroken, as {_why(proof)}",
                 got=f"one that did: {_shown(result)}",
                 where="check_consistent",
-                remedy="check that both used one model and one substitution table; otherwise this is a bug in sgbt",
+                remedy="check that both used one model and one table or threat; otherwise this is a bug in sgbt",
             )
     return compared
 
 
-def _why(proof: Certificate) -> str:
+def _why(proof: Certificate | ThreatCertificate) -> str:
+    if isinstance(proof, ThreatCertificate):
+        said = f"certified with margin {proof.margin:.3g}" if proof.certified else "nothing can be done to it"
+        return f"{said} within {proof.threat}"
     if proof.certified:
         return f"certified by {proof.tier} with margin {proof.margin:.3g}"
     return "none of its words may be replaced"
 
 
-def _check_model(proof: Certificate, result: Any) -> None:
+def _check_model(proof: Certificate | ThreatCertificate, result: Any) -> None:
     """That both speak of one model, where both name it by its identity."""
     named = proof.model_hash, str(getattr(result, "model_hash", ""))
     if named[0] != named[1] and not any(map(covers_weights_alone, named)):
@@ -70,7 +74,10 @@ def _check_model(proof: Certificate, result: Any) -> None:
         )
 
 
-def _other_table(proof: Certificate, result: Any) -> bool:
+def _other_table(proof: Certificate | ThreatCertificate, result: Any) -> bool:
+    threats = getattr(proof, "threat_hash", ""), str(getattr(result, "threat_hash", ""))
+    if isinstance(proof, ThreatCertificate) or threats[1]:
+        return threats[0] != threats[1]
     named = str(getattr(result, "table_hash", ""))
     return bool(named and proof.table_hash) and named != proof.table_hash
 
@@ -80,8 +87,10 @@ def _broken(result: Any) -> bool:
     return str(getattr(status, "value", status)).lower() in BROKEN
 
 
-def _beyond(proof: Certificate, result: Any) -> bool:
+def _beyond(proof: Certificate | ThreatCertificate, result: Any) -> bool:
     swaps = getattr(result, "swaps", None)
+    if isinstance(proof, ThreatCertificate):
+        return False
     if proof.max_substitutions is None or swaps is None:
         return False
     count = swaps if isinstance(swaps, int) else len(swaps)
