@@ -139,7 +139,7 @@ def _written(edit: Edit, word: str, vocabulary: Vocabulary) -> Iterator[Outcome]
     for taken, choices in rewrites(edit, (word,), 0):
         if taken == 1 and len(choices) <= 2:
             ids = [vocabulary.encode(each) for each in choices]
-            yield from product(*ids, *([[PADDING]] * (2 - len(ids))))  # type: ignore[misc]
+            yield from product(*ids, *([[PADDING]] * (2 - len(ids))))
 
 
 def _typos_of(word: str, misspelt: Misspelt, sets: ChoiceSets, vocabulary: Vocabulary) -> set[Outcome]:
@@ -202,7 +202,7 @@ def _fit(
             schedule.step()
     if known is not None and shared is not None:
         with torch.no_grad():
-            own += known @ shared
+            own.add_(known @ shared)
 
 
 def _loss(
