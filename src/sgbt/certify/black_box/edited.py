@@ -25,8 +25,8 @@ from sgbt.core.errors import LexiconError
 from sgbt.core.files import atomic_write
 from sgbt.data import Tokenizer
 from sgbt.threats import Threat
+from sgbt.threats.edit_kinds import KINDS
 from sgbt.threats.lattice import KEPT, NOTHING, Lattice
-from sgbt.threats.threat import KINDS
 from sgbt.threats.vocabulary import UNKNOWN
 
 FORMAT, VERSION = "sgbt-edited-encoder", 1
