@@ -18,7 +18,8 @@ from sgbt.certify import least_margins
 from sgbt.certify.edits import certify_against, cnn, enumerated, histories
 from sgbt.core.errors import CertificateError
 from sgbt.data import Tokenizer
-from sgbt.threats import LatticeMaker, Threat
+from sgbt.models import BagOfNgrams, TextClassifier
+from sgbt.threats import LatticeMaker, Threat, Vocabulary
 
 LENGTHS = st.sampled_from([1, 2, 3, 64])
 EXACT = ("bag of words",)
@@ -100,6 +101,20 @@ def test_a_bound_that_is_not_finite_proves_nothing(monkeypatch: pytest.MonkeyPat
     (row,) = certify_against(drawn_classifier("cnn", 1, scale=1.0), ["ab a- b"], Threat.typos(1))
     assert not row.certified
     assert np.isfinite(row.margin)
+
+
+def test_a_word_behind_the_maximal_length_is_not_one_of_the_text() -> None:
+    """A deletion brings it into reach, where it is a second occurrence of a run that the text is read to have once."""
+    bag = BagOfNgrams(classes=2, longest=1)
+    bag.adopt(codes=torch.arange(4), keys=torch.tensor([2, 3]))
+    with torch.no_grad():
+        bag.weight.copy_(torch.tensor([[1.0, 0.0], [0.5, 0.0]]))
+    classifier, threat = (
+        TextClassifier(bag, Vocabulary(("a", "b")), ("x", "y"), None, 2),
+        Threat.deletions("any", at_most=1),
+    )
+    (row,) = certify_against(classifier, ["b a a"], threat)
+    assert row.margin <= least_by_enumeration(classifier, "b a a", threat, row.label, "ab ") == 1.0
 
 
 @pytest.mark.parametrize("kind", ["cnn", "bilstm"])

@@ -27,7 +27,8 @@ class Step:
 
     Arrival `spread[0]` leads to departure `spread[1]` without a word. Departures `ends` end the text, with `used` as
     the state of budgets and `nodes` as their nodes. Edge e leads from departure `source[e]` to arrival `target[e]` of
-    the next layer, writes a word of the set `choices[e]` and keeps the text's own word `keeps[e]`, or none (-1).
+    the next layer, writes a word of the set `choices[e]` and keeps the text's own word `keeps[e]`, or none (-1)
+    of those that the model reads.
     """
 
     arrivals: int
@@ -164,7 +165,7 @@ def _unrolled(
         ends_at[most] = np.flatnonzero(completable(lattice, states)[layers[most].departures])
     if whole:
         ends_at = [ends if number == most else ends[:0] for number, ends in enumerate(ends_at)]
-    return _pruned(layers, ends_at, written, size)
+    return _pruned(layers, ends_at, written, size, most)
 
 
 def _spread(silent: _Edges, arrivals: Ints, size: int, codes: int) -> tuple[tuple[Ints, Ints], Ints]:
@@ -181,7 +182,7 @@ def _spread(silent: _Edges, arrivals: Ints, size: int, codes: int) -> tuple[tupl
     return (begin[order], place[order]), departures
 
 
-def _pruned(layers: list[_Layer], ends_at: list[Ints], written: _Edges, size: int) -> list[Step]:
+def _pruned(layers: list[_Layer], ends_at: list[Ints], written: _Edges, size: int, most: int) -> list[Step]:
     """Layers without the vertices from which no text ends, numbered from 0 in each layer."""
     found: list[Step] = []
     codes_behind, alive_behind = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
@@ -211,7 +212,7 @@ def _pruned(layers: list[_Layer], ends_at: list[Ints], written: _Edges, size: in
                 source=departing[source],
                 target=behind[target] if len(target) else target,
                 choices=written.choices[edge],
-                keeps=written.keeps[edge],
+                keeps=np.where(written.keeps[edge] < most, written.keeps[edge], -1),
             )
         )
         codes_behind, alive_behind = layer.arrivals, reaching
