@@ -9,6 +9,9 @@ from sgbt.core.errors import SgbtError
 FOLD = "imdb, fold 1 of 5"
 
 
+LABELLED = "BagOfNgrams, clusters that labels keep apart"
+
+
 @figure
 def on_dev(path: str, prefix: str = "") -> list[list[str]]:
     """FILE [PREFIX]: label, clean and certified accuracy of every trial, all of them on dev."""
@@ -78,3 +81,19 @@ def rare_substitutes() -> list[list[str]]:
             cells += [percent(recipes[recipe]["dev"][name]) for name in ("accuracy", "certified")]
         lines.append(cells)
     return lines
+
+
+@figure
+def list_trials() -> list[list[str]]:
+    """N-grams of clusters that labels keep apart: a line for every trial that was finished."""
+    tried = [row for row in rows("trials/scripts") if row["model"] == LABELLED and "failed" not in row]
+    return [
+        [
+            row["trial"].removeprefix("n-grams of "),
+            row["options"]["substitutions"].replace("+", " + "),
+            f"{row['options']['steps']}",
+            f"{row['texts']:,}",
+            *(percent(row[name]) for name in ("clean", "certified")),
+        ]
+        for row in tried
+    ]
