@@ -2,10 +2,10 @@
 
     SGBT_DATA=... python benchmarks/sst2_threats.py --out results/threats
 
-The threats are those of ARC (Zhang, Albarghouthi and D'Antoni, EMNLP 2021): at most two words replaced by counter-fitted
-neighbours, two stop words left out, two words doubled, each two of them together; and any two words left out, which ARC
-does not have. Of the weights of the penalty below, that with the most certified sentences of dev is taken; test is read
-once for each threat.
+The threats are those of ARC (Zhang, Albarghouthi and D'Antoni, EMNLP 2021): at most two words replaced by
+counter-fitted neighbours, two stop words left out, two words doubled, each two of them together; and any two words
+left out, which ARC does not have. Of the weights of the penalty below, that with the most certified sentences of dev
+is taken; test is read once for each threat.
 """
 
 from __future__ import annotations

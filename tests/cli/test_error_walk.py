@@ -107,6 +107,13 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "attack: all words and more": (["attack", "run", "--method", "greedy", "--max-changed", "2"], "up to 1"),
     "attack: no words": (["attack", "run", "--method", "greedy", "--max-changed", "0"], "above 0"),
     "attack: fewer than no queries": (["attack", "run", "--max-queries", "-1"], "--max-queries"),
+    "attack: words alone in a threat": (["attack", "run", "--threat", "typos:1", "--method", "pwws"], "substitutes"),
+    "attack: a share of words within a threat": (
+        ["attack", "run", "--threat", "typos:1", "--method", "ga", "--max-changed", "0.2"],
+        "the budgets of the threat",
+    ),
+    "attack: too many typing errors": (["attack", "run", "--threat", "typos:3"], "at most 2 typing errors"),
+    "attack: a misspelt threat": (["attack", "run", "--threat", "typo:1"], "did you mean typos?"),
     "attack: nobody": (["attack", "run", "--workers", "0"], "--workers"),
     "attack: texts below zero": (["attack", "run", "--limit", "-3"], "--limit"),
     "attack: a seed below zero": (["attack", "run", "--seed", "-3"], "--seed"),

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sgbt.certify.edits import ThreatSummary, certify_against
 from sgbt.core.errors import TrainingError
 from sgbt.data import Split
+from sgbt.embeddings import EmbeddingTable
 from sgbt.threats import SubstitutionTable, Threat
 from sgbt.training.threat_bag import ThreatFit, fit_bag_of_words
 
@@ -61,6 +64,20 @@ def test_the_worst_case_is_what_is_trained_on() -> None:
 def test_the_same_seed_gives_the_same_weights() -> None:
     one, two = (fit_bag_of_words(TRAIN, ("bad", "good"), Threat.typos(1), fit=FIT, seed=3) for _ in range(2))
     assert one.identity == two.identity
+
+
+def test_words_that_train_lacks_learn_from_words_used_like_them() -> None:
+    """The unseen word has the vector of a word that speaks for a class, so it speaks for that class as well."""
+    listed = ("great", "awful", "splendid")
+    near = np.array([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.1]], dtype=np.float32)
+    table = SubstitutionTable({"great": ("splendid",)})  # brings the word into the vocabulary
+    threat = Threat.substitutions(table, at_most=1)
+    fit = replace(FIT, vectors=True)
+    vectors = EmbeddingTable(listed, near, name="small")
+    with_vectors = fit_bag_of_words(TRAIN, ("bad", "good"), threat, fit=fit, vectors=vectors)
+    assert with_vectors.predict(["splendid"]).probabilities[0, 1] > 0.5
+    with pytest.raises(TrainingError, match="one without the other"):
+        fit_bag_of_words(TRAIN, ("bad", "good"), threat, fit=fit)
 
 
 def test_odd_options_are_refused() -> None:
