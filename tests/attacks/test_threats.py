@@ -13,12 +13,15 @@ from tests.certify.test_edits import TABLE, THREATS, classifier_of
 from tests.threats.brute_force import READ, versions
 
 import sgbt
-from sgbt.attacks import AttackBugError, AttackResult, read_rows
+from sgbt.attacks import AttackBugError, AttackResult, Swap, read_rows, write_textattack_csv
 from sgbt.attacks.edits import ThreatReach, ThreatSpace
 from sgbt.attacks.edits.typing_errors import TypingErrors
+from sgbt.attacks.replay import replay
 from sgbt.attacks.result import FAILED, SUCCESS
+from sgbt.certify import verify
 from sgbt.certify.certificate import Verdict
 from sgbt.certify.edits import certify_against
+from sgbt.cli.attack_view import marked_text
 from sgbt.core.errors import AttackError, CertificateError, LexiconError
 from sgbt.data import Tokenizer
 from sgbt.threats import Threat
@@ -109,6 +112,26 @@ def test_rows_name_their_threat_and_are_taken_up_again(tmp_path: Path) -> None:
         sgbt.attack(classifier, texts, threat=Threat.typos(2), out=path)
     with pytest.raises(AttackError, match="table hash"):
         sgbt.attack(classifier, texts, TABLE, method="greedy", out=path)
+
+
+def test_rows_within_a_threat_stand_beside_certificates_of_a_table(tmp_path: Path) -> None:
+    """They are checked as far as that goes, counted apart, shown and written; edits may stand behind the last word."""
+    classifier, texts = classifier_of(3), ["ab a b ba", "b - ba q a"]
+    classifier = replace(classifier, table=TABLE)
+    threat = Threat.insertions(["ab", "-", "q"], at_most=2)
+    path = tmp_path / "rows.jsonl"
+    rows = sgbt.attack(classifier, texts, threat=threat, method="beam", out=path)
+    assert any(swap.old == "" for row in rows for swap in row.swaps)
+    end = replace(rows[0], status=SUCCESS, after=1 - rows[0].label, swaps=(Swap(4, "", "q"),), perturbed="ab a b ba q")
+    assert "nothing[q]" in str(marked_text(end, classifier))
+    write_textattack_csv([*rows, end], tmp_path / "rows.csv")
+    proofs = sgbt.certify(classifier, texts)
+    found = verify(classifier, proofs, texts, attacks=read_rows(path))
+    assert [each.reason for each in found.apart] == [f"within the threat {threat.name}"]
+    assert not found.attacked
+    lie = replace(rows[0], status=FAILED, after=rows[0].label, swaps=(), perturbed="b b b b", model_hash="")
+    failed = replay(classifier, [lie], TABLE, sample=None, seed=0)
+    assert "within the threat" in failed.reason
 
 
 def test_a_broken_certificate_is_noticed() -> None:

@@ -74,6 +74,8 @@ def _reason(row: AttackResult, table: SubstitutionTable) -> str:
     """Why an attack cannot be made again, if so."""
     if row.options is None:
         return "the rows do not say their options"
+    if row.threat_hash:
+        return f"the rows are within the threat {row.threat}"
     if not row.table_hash:
         return "the rows do not name their table"
     if row.table_hash != table.hash:

@@ -136,10 +136,12 @@ def write_textattack_csv(results: Sequence[AttackResult], path: str | Path) -> N
 
 
 def marked(result: AttackResult, *, original: bool) -> str:
-    """The text with the words that an attack changed in [[double brackets]]."""
+    """The text with the words that an attack changed in [[double brackets]]; as it is within a threat."""
     from sgbt.data import Tokenizer
 
     text = result.original if original else result.perturbed
+    if result.threat_hash:
+        return text
     tokens = Tokenizer().tokenize(text)
     pieces, position = [], 0
     for place in [swap.position for swap in result.swaps]:

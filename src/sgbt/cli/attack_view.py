@@ -87,7 +87,9 @@ def show_examples(results: Sequence[AttackResult], count: int, classifier: TextC
 
 
 def marked_text(result: AttackResult, classifier: TextClassifier) -> Text:
-    """The text from some words before its first change to some after its last."""
+    """The text from some words before its first change to some after its last; within a threat, what was edited."""
+    if result.threat_hash:
+        return _edited_text(result)
     tokens = classifier.tokenizer.tokenize(result.original)
     new = {swap.position: swap.new for swap in result.swaps}
     first, last = max(min(new) - SHOWN_WORDS, 0), min(max(new) + SHOWN_WORDS, len(tokens) - 1)
@@ -101,3 +103,16 @@ def marked_text(result: AttackResult, classifier: TextClassifier) -> Text:
     shown.append(result.original[position : tokens.ends[last]])
     shown.append(" ..." if last < len(tokens) - 1 else "")
     return shown
+
+
+def _edited_text(result: AttackResult) -> Text:
+    """The text that was found, and before it each edit: what stood there, struck out, and what is written."""
+    shown = Text()
+    for swap in result.swaps:
+        shown.append(swap.old or "nothing", style="red strike")
+        shown.append(f"[{swap.new}] ", style="bold green")
+    words = result.perturbed.split()
+    first = max(min(swap.position for swap in result.swaps) - SHOWN_WORDS, 0)
+    last = max(swap.position for swap in result.swaps) + SHOWN_WORDS
+    beginning, end = "... " if first else "", " ..." if last < len(words) else ""
+    return shown.append(f"{beginning}{' '.join(words[first:last])}{end}")

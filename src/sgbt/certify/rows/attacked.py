@@ -97,6 +97,8 @@ def _other_threat(rows: Sequence[AttackResult], proofs: Mapping[int, Certificate
     """Why the rows of one attack are not about what the certificates are about, if so."""
     if not rows:
         return ""
+    if rows[0].threat_hash:
+        return f"within the threat {rows[0].threat}"
     if not rows[0].table_hash:
         return "of an earlier version, which do not name their table"
     if rows[0].table_hash != table.hash:
@@ -169,6 +171,8 @@ def _fault(classifier: TextClassifier, row: AttackResult, table: SubstitutionTab
     tokens = classifier.tokenizer.tokenize(row.original)
     if row.words != len(tokens):
         return f"{row.words} words, where it has {len(tokens)}"
+    if row.threat_hash:  # its edits are not those of a table; labels are compared, and it is counted apart
+        return ""
     changes = {swap.position: swap.new for swap in row.swaps}
     if len(changes) < len(row.swaps):
         return "a word that is replaced twice"
