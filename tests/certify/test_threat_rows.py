@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 from tests.certify.test_edits import classifier_of
+from tests.soundness import worlds
 
 from sgbt.certify import verify
 from sgbt.certify.certificate import Verdict
@@ -78,6 +80,16 @@ def test_a_row_that_claims_less_is_true_and_counted() -> None:
 def test_verifiers_refuse_rows_of_the_other_kind() -> None:
     with pytest.raises(CertificateError, match="one of kind 'threat'"):
         verify(CLASSIFIER, ROWS, TEXTS)  # type: ignore[arg-type]
+
+
+def test_answers_that_are_no_numbers_are_refused() -> None:
+    classifier = worlds.classifier_of("linear places", 3)
+    with torch.no_grad():
+        for name, values in classifier.model.named_parameters():
+            if "places" in name:
+                values.fill_(1e6)
+    with pytest.raises(CertificateError, match="finite logits"):
+        certify_against(classifier, ["ba bo bum"], Threat.typos(1))
 
 
 def test_a_margin_that_is_no_number_is_no_row() -> None:

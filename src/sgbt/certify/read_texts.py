@@ -58,13 +58,7 @@ class ReadTexts:
         rows = uncut.cut(classifier.max_length)
         ids = RaggedIds(index.choices[:, 0].numpy()[rows.flat], rows.starts)
         logits = classifier.logits_of(ids).numpy()
-        if not np.isfinite(logits).all():
-            raise CertificateError(
-                expected="finite logits of every text",
-                got="a NaN or an infinity",
-                where="certify",
-                remedy="train again",
-            )
+        require_finite_logits(logits)
         if labels is None and isinstance(texts, Split):
             labels = texts.labels.tolist()
         chosen = logits.argmax(axis=1) if labels is None else np.asarray(labels, dtype=np.int64)
@@ -87,6 +81,17 @@ class ReadTexts:
             group.append(row)
         if group:
             yield pad(self.rows, np.array(group))
+
+
+def require_finite_logits(logits: np.ndarray) -> None:
+    """Refuse answers that are no numbers: of such a model nothing is said."""
+    if not np.isfinite(logits).all():
+        raise CertificateError(
+            expected="finite logits of every text",
+            got="a NaN or an infinity",
+            where="certify",
+            remedy="train again",
+        )
 
 
 def hash_of_text(text: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from sgbt.certify.certificate import verdict_of
 from sgbt.certify.edits.certificate import THREAT_ROWS, ThreatCertificate
 from sgbt.certify.edits.margins import least_margins
-from sgbt.certify.read_texts import hash_of_text
+from sgbt.certify.read_texts import hash_of_text, require_finite_logits
 from sgbt.certify.rounding import rounding_slack
 from sgbt.certify.rows.comparison import TOLERANCE, drawn_seed, forged
 from sgbt.certify.verifier import in_float64, lowest_margin, require_finite
@@ -50,6 +50,7 @@ def certify_against(
     require_finite(classifier.model)
     given = list(texts.texts) if isinstance(texts, Split) else list(texts)
     logits = classifier.logits_of(classifier.encode(given)).numpy()
+    require_finite_logits(logits)
     predicted = logits.argmax(axis=1) if len(given) else np.zeros(0, dtype=np.int64)
     run = _Run(
         model=in_float64(classifier.model),
