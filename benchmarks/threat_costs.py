@@ -1,0 +1,112 @@
+"""What certificates against threats cost: processor milliseconds a text for making lattices and for worst paths.
+
+    SGBT_DATA=... python benchmarks/threat_costs.py --out results/threats/costs.jsonl
+
+Texts are the first of AG News' test set, cut at 1,000 characters, and one of 1,000 words joined from many. Weights are
+random: what is measured hardly depends on them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import resource
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from sgbt.certify import in_float64, least_margins
+from sgbt.data import Tokenizer
+from sgbt.models import AnyModel, BagOfNgrams, BagOfWords, BiLSTM, TextCNN, WordEmbedding
+from sgbt.models.bag_of_ngrams.model import BITS
+from sgbt.threats import LatticeMaker, Threat, Vocabulary
+
+FEW_EDITS = Threat.deletions("any", at_most=2) | Threat.duplications(at_most=2)
+TEXTS = ((FEW_EDITS, 10), (Threat.typos(1), 10), (Threat.typos(2), 4))
+
+
+def read(name: str) -> list[str]:
+    with gzip.open(Path(os.environ["SGBT_DATA"]) / "agnews" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as stream:
+        return [json.loads(line)["text"][:1000] for line in stream]
+
+
+def models(vocabulary: Vocabulary, train: list[str]) -> Iterator[tuple[str, AnyModel]]:
+    """One of every kind, four classes each."""
+    torch.manual_seed(0)
+    none = torch.zeros(0, dtype=torch.int64)
+    bag = BagOfWords(classes=4, features=(), ties=())
+    bag.adopt(codes=torch.arange(len(vocabulary)), keys=none)
+    yield "bag of words", bag
+    placed = BagOfWords(classes=4, features=(), ties=(), places=True)
+    placed.adopt(codes=torch.arange(len(vocabulary)), keys=none)
+    yield "bag of words, positional weights", placed
+    counts = Counter[int]()
+    for text in train[:6000]:
+        ids = vocabulary.encode(Tokenizer().words(text))
+        for size in (1, 2, 3):
+            for place in range(len(ids) - size + 1):
+                counts[
+                    sum(number << BITS * (size - 1 - at) for at, number in enumerate(ids[place : place + size]))
+                ] += 1
+    grams = BagOfNgrams(classes=4, longest=3)
+    grams.adopt(
+        codes=torch.arange(len(vocabulary)), keys=torch.tensor(sorted(key for key, many in counts.items() if many > 1))
+    )
+    yield "bag of 1- to 3-grams", grams
+    words = WordEmbedding(torch.randn(len(vocabulary), 100) * 0.3)
+    yield (
+        "TextCNN, 64 filters of width 3, mean",
+        TextCNN(words, classes=4, kernel_sizes=(3,), filters=64, pooling="mean"),
+    )
+    yield "TextCNN, 64 filters of width 3, max", TextCNN(words, classes=4, kernel_sizes=(3,), filters=64)
+    yield "BiLSTM, 64 units", BiLSTM(words, classes=4)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    train, test = read("train"), read("test")
+    vocabulary = Vocabulary.build(
+        Counter(word for text in train for word in Tokenizer().words(text)), minimum_count=2, limit=60_000
+    )
+    known = [(name, in_float64(model.eval())) for name, model in models(vocabulary, train)]
+    long = " ".join(" ".join(test[500:700]).split()[:1000])
+    rows = []
+    for threat, texts in TEXTS:
+        maker = LatticeMaker(threat, vocabulary, Tokenizer())
+        for text in test[100:110]:
+            maker.of(text)
+        for size, chosen in (("AG News", test[:texts]), ("1,000 words", [long])):
+            start = time.process_time()
+            lattices = [maker.of(text) for text in chosen]
+            made = time.process_time() - start
+            for name, model in known if size == "AG News" else known[:1]:
+                if threat == Threat.typos(2) and not name.startswith("bag"):
+                    continue  # minutes
+                start = time.process_time()
+                least_margins(model, lattices, np.zeros(len(lattices), dtype=np.int64), 2048)
+                row = {
+                    "threat": threat.name,
+                    "texts": size,
+                    "words": round(float(np.mean([len(lattice.ids) for lattice in lattices])), 1),
+                    "edges": round(float(np.mean([len(lattice) for lattice in lattices]))),
+                    "model": name,
+                    "lattice_ms": round(1000 * made / len(lattices), 1),
+                    "path_ms": round(1000 * (time.process_time() - start) / len(lattices), 1),
+                    "peak_mb_so_far": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+                }
+                rows.append(row)
+                print(json.dumps(row), flush=True)
+    given.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+if __name__ == "__main__":
+    main()
