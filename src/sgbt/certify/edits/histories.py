@@ -140,8 +140,8 @@ def _within(items: Items, reader: Reader) -> Items:
     vertex, mark, history, value = items.rows(cut)
     forgotten = np.zeros_like(history)
     value = reader.dropped(value, history)
-    parts = zip(items.rows(keep), (vertex, np.zeros_like(mark), forgotten, value), strict=True)
-    return Items.merged(*(np.concatenate(pair) for pair in parts))
+    kept = Items(*items.rows(keep))
+    return _together([kept, Items(vertex, np.zeros_like(mark), forgotten, value)])
 
 
 def _arriving(items: Items, step: Step, symbols: Mapping[int, Ints], reader: Reader, words: int) -> Items:
@@ -167,7 +167,13 @@ def _arriving(items: Items, step: Step, symbols: Mapping[int, Ints], reader: Rea
         value = reader.joined(value, history, symbol[entry], mark, words)
         wide = (history << reader.bits | symbol[entry]) & (1 << reader.bits * reader.span) - 1
         parts.append(Items.merged(step.target[edge[entry]], mark, reader.shortened(wide), value))
+        if sum(map(len, parts)) * reader.columns > 2 * MOST:
+            parts = [_within(_together(parts), reader)]
         begin = end
+    return _together(parts)
+
+
+def _together(parts: Sequence[Items]) -> Items:
     if len(parts) == 1:
         return parts[0]
     return Items.merged(
