@@ -59,7 +59,7 @@ def least_by_enumeration(classifier: TextClassifier, text: str, threat: Threat, 
     ids = [classifier.vocabulary.encode(words)[: classifier.max_length] for words in found]
     longest = max(map(len, ids), default=0) or 1
     padded = torch.tensor([row + [0] * (longest - len(row)) for row in ids])
-    logits = classifier.model(padded).detach().double().numpy()
+    logits = classifier.deciding(padded).detach().double().numpy()
     others = np.delete(logits, label, axis=1)
     return float((logits[:, label] - others.max(axis=1)).min())
 
