@@ -21,7 +21,7 @@ from tests import small
 
 from sgbt.certify import Verdict, certify
 from sgbt.core.errors import TrainingError
-from sgbt.sklearn import RobustTextClassifier
+from sgbt.sklearn import RobustTextClassifier, certified_score
 from sgbt.threats import SubstitutionIndex
 
 DATA = small.dataset(train=60)
@@ -30,7 +30,15 @@ QUICK = {"batch_size": 8, "learning_rate": 0.01, "minimum_count": 1, "max_length
 
 
 def made(**options) -> RobustTextClassifier:
-    given = {"vectors": small.vectors(), "substitutions": small.TABLE, "epochs": 3, "config": QUICK, "device": "cpu"}
+    given = {
+        "model": "cnn",
+        "objective": "sgbt",
+        "vectors": small.vectors(),
+        "substitutions": small.TABLE,
+        "epochs": 3,
+        "config": QUICK,
+        "device": "cpu",
+    }
     return RobustTextClassifier(**(given | options))
 
 
@@ -102,6 +110,25 @@ def test_parameters_clones_pipelines_and_searches() -> None:
     assert search.best_params_["objective"] in ("standard", "sgbt")
 
 
+@pytest.mark.parametrize("labels", [np.array([-1, 7]), np.array(["bad", "good"]), np.array([False, True])])
+def test_by_default_the_model_is_chosen_and_labels_keep_their_type(labels: np.ndarray) -> None:
+    y = labels[DATA.train.labels]
+    fitted = RobustTextClassifier(substitutions=small.TABLE).fit(X, y)
+    assert fitted.classes_.dtype == labels.dtype
+    assert fitted.score(X, y) > 0.8
+    assert len(fitted.run_.about["auto"]["reasons"]) == 3
+    proven = fitted.certify(X)
+    assert certified_score(fitted, X, y) == np.mean(proven & (fitted.predict(X) == y)) > 0.2
+    with pytest.raises(TrainingError, match="auto alone"):
+        RobustTextClassifier(objective="sgbt", substitutions=small.TABLE).fit(X, y)
+
+
+def test_a_search_may_aim_at_what_is_certified() -> None:
+    estimator = RobustTextClassifier(substitutions=small.TABLE)
+    search = GridSearchCV(estimator, {"dev": [0.2]}, cv=2, scoring=certified_score, error_score="raise").fit(X, Y)
+    assert 0 < search.best_score_ <= 1
+
+
 def test_what_cannot_be_is_refused() -> None:
     for use in ("predict", "predict_proba", "certify"):
         with pytest.raises(NotFittedError):
@@ -115,7 +142,7 @@ def test_what_cannot_be_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match=sentence):
             made().fit(texts, labels)
-    with pytest.raises(TrainingError, match="one of cnn, bilstm"):
+    with pytest.raises(TrainingError, match="one of auto, cnn, bilstm"):
         made(model="tree").fit(X, Y)
 
 

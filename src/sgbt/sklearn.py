@@ -18,16 +18,27 @@ from sgbt.core.registry import MODELS, OBJECTIVES
 from sgbt.data import Split, TextDataset
 from sgbt.data.dataset import cut
 from sgbt.embeddings import EmbeddingTable, load_embeddings
-from sgbt.models import TextClassifier
+from sgbt.models import Bag, TextClassifier
 from sgbt.resources import UnavailableError
 from sgbt.threats import SubstitutionTable
-from sgbt.training import TrainingConfig, method_of, preset_for, train
+from sgbt.training import Run, TrainingConfig, method_of, preset_for, train, train_auto
 from sgbt.training.config import with_options
+
+AUTO = "auto"
+
+
+def certified_score(estimator: RobustTextClassifier, X: Sequence[str], y: Sequence[Any]) -> float:
+    """The share of texts that are right and certified, for `scoring=` of scikit-learn's searches."""
+    right = estimator.predict(X) == np.asarray(y)
+    return float((right & estimator.certify(X)).mean())
 
 
 class RobustTextClassifier(ClassifierMixin, BaseEstimator):
     """A text classifier that substitutes for words should not fool: fit, predict, and prove it.
 
+    `model` "auto" chooses n-grams, words and settings for the texts (`sgbt.training.auto`), and a temperature for their
+    probabilities; the options of single models are for the others, by name. `objective` is by itself certified for
+    linear models and sgbt for networks.
     `vectors` is a name, a path or an `EmbeddingTable`; `substitutions` is "auto" (counter-fitted neighbours), None, a
     path of a JSON file or a `SubstitutionTable`. `model_options`, `objective_options` and `config` are dictionaries of
     fields of the model, the objective and `TrainingConfig`. A share `dev` of the texts chooses the best epoch; with
@@ -36,8 +47,8 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        model: str = "cnn",
-        objective: str = "sgbt",
+        model: str = "auto",
+        objective: str | None = None,
         *,
         vectors: str | Path | EmbeddingTable = "glove",
         substitutions: str | Path | SubstitutionTable | None = "auto",
@@ -70,11 +81,7 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"X has {len(texts)} texts and y has {len(labels)} labels")
         if len(self.classes_) < 2:
             raise ValueError(f"y must have two classes or more, got {len(self.classes_)} class")
-        for name, known, given in (("model", MODELS, self.model), ("objective", OBJECTIVES, self.objective)):
-            if given not in known:
-                raise TrainingError(
-                    expected=f"one of {', '.join(known)}", got=repr(given), where=f"the parameter {name}"
-                )
+        self._check_names()
         whole = Split("train", texts, labels.astype(np.int64))
         parts = cut(whole.labels, self.dev, seed=self.seed, groups=texts)
         dataset = TextDataset(
@@ -84,20 +91,41 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
             Split("dev", whole.take(parts.taken).texts, whole.labels[parts.taken]),
             Split("test", (), np.zeros(0, dtype=np.int64)),
         )
+        self.run_ = self._run(dataset)
+        self.classifier_: TextClassifier = self.run_.model
+        return self
+
+    def _check_names(self) -> None:
+        objectives = [*OBJECTIVES, None]
+        for name, known, given in (("model", [AUTO, *MODELS], self.model), ("objective", objectives, self.objective)):
+            if given not in known:
+                shown = ", ".join(map(str, known))
+                raise TrainingError(expected=f"one of {shown}", got=repr(given), where=f"the parameter {name}")
+        beside = ("objective", "epochs", "model_options", "objective_options", "config")
+        if self.model == AUTO and (named := [name for name in beside if getattr(self, name)]):
+            raise TrainingError(
+                expected="auto alone: it chooses its settings",
+                got=f"{named[0]} beside it",
+                where="the parameter model",
+                remedy=f"leave it out, or name one of {', '.join(MODELS)}",
+            )
+
+    def _run(self, dataset: TextDataset) -> Run:
+        if self.model == AUTO:
+            run: Run = train_auto(dataset, table=self._table(), seed=self.seed)
+            return run
         kind = MODELS[self.model]
+        objective = self.objective or ("certified" if issubclass(kind, Bag) else "sgbt")
         options = with_options(kind.Options(classes=dataset.classes), self.model_options or {}, "model_options")
-        run = train(
+        return train(
             kind.untrained(options, self._vectors),
             dataset,
-            objective=method_of(self.objective, self.objective_options or {}, "objective_options"),
+            objective=method_of(objective, self.objective_options or {}, "objective_options"),
             substitutions=self._table(),
             seed=self.seed,
             config=self._config(),
             device=self.device,
         )
-        self.classifier_: TextClassifier = run.model
-        self.run_ = run
-        return self
 
     def predict_proba(self, X: Sequence[str]) -> np.ndarray:
         """The probability of every class, in the order of `classes_`."""

@@ -29,7 +29,11 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "a test file of other labels": (["train", "reviews.csv", "--test-file", "other.csv", "--out", "new"], "'maybe'"),
     "a test file beside a dataset": (["train", "imdb", "--test-file", "other.csv", "--out", "new"], "a first one"),
     # how to train
-    "no such model": (["train", "reviews.csv", "--model", "bert", "--out", "new"], "one of cnn, bilstm, linear"),
+    "no such model": (["train", "reviews.csv", "--model", "bert", "--out", "new"], "one of auto, cnn, bilstm, linear"),
+    "settings beside auto": (
+        ["train", "reviews.csv", "--model", "auto", "--objective", "ibp", "--out", "new"],
+        "auto alone: it chooses its settings",
+    ),
     "no such objective": (["train", "reviews.csv", "--objective", "sgtb", "--out", "new"], "did you mean sgbt?"),
     "no such preset": (["train", "reviews.csv", "--preset", "paper-cnn-imbd", "--out", "new"], "mean paper-cnn-imdb?"),
     "no such device": (["train", "reviews.csv", "--device", "tpu", "--out", "new"], "one of auto, cpu, cuda"),

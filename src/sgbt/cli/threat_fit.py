@@ -26,6 +26,7 @@ class ThreatOptions:
     """What of the command line is about fitting to a threat."""
 
     context: typer.Context
+    model: str
     tables: dict[str, dict[str, Any]]
     epochs: int | None
     seed: int
@@ -35,8 +36,8 @@ class ThreatOptions:
 def fit_to_threat(written: str, dataset: TextDataset, out: Path, console: Console, given: ThreatOptions) -> None:
     """Fit a bag of words to the worst case of a threat, and keep it; options are in the table `threat`."""
     named = given.context.params
-    if named["model"] != "linear" or named["preset"]:
-        got = "a preset" if named["preset"] else named["model"]
+    if given.model != "linear" or named["preset"]:
+        got = "a preset" if named["preset"] else given.model
         raise TrainingError(expected="--model linear", got=got, where="--threat", remedy="add --model linear")
     home = named["data_home"]
     read = partial(opt.vectors_of, given.vectors, data_home=home)

@@ -22,8 +22,19 @@ def train_(
     out: Annotated[Path, typer.Option(help="Folder for the run; the same command resumes it.")],
     reading: Reading,
     data: opt.Data = "",
-    model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "cnn",
-    objective: Annotated[str, typer.Option(help=f"One of {', '.join(OBJECTIVES)}.")] = "sgbt",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help=f"auto, which chooses n-grams, words and settings for the data, or {', '.join(MODELS)}; by itself "
+            "auto, or cnn with options that only networks have."
+        ),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join(OBJECTIVES)}; by itself sgbt for networks and certified for linear models."
+        ),
+    ] = None,
     epochs: Annotated[int | None, typer.Option(min=1, max=opt.MOST_EPOCHS, help="At most this many epochs.")] = None,
     seed: opt.Seed = 0,
     beta: Annotated[float | None, typer.Option(help="Weight of the growth penalty L_GBM.")] = None,
@@ -54,8 +65,10 @@ def train_(
     from sgbt.cli import train_view as parts
     from sgbt.cli.certify_view import show_classes
     from sgbt.cli.threat_fit import ThreatOptions, fit_to_threat
+    from sgbt.cli.train_auto import AUTO, model_named, train_chosen
     from sgbt.training import preset_for, preset_named, train
-    from sgbt.training.config import chosen, read_toml, with_options
+    from sgbt.training.balance import unbalanced
+    from sgbt.training.config import read_toml, with_options
     from sgbt.training.loop.listeners import Listeners, TensorBoardListener
     from sgbt.training.loop.parallel import device_named, speaks
 
@@ -70,30 +83,43 @@ def train_(
         raise TrainingError(
             expected="a dataset or a file", got="none", where="train", remedy="for example: sgbt train imdb"
         )
+    model = model_named(context, model)
+    linear = model in parts.LINEAR
     tables = read_toml(config) if config else {}
-    aim = parts.method_from(objective, tables.get("objective", {}), beta=beta, gamma=gamma)
+    aim = parts.method_from(
+        objective or ("certified" if linear else "sgbt"), tables.get("objective", {}), beta=beta, gamma=gamma
+    )
     device_named(device)  # what is not there is told before anything is read
     boards = [TensorBoardListener(out)] if tensorboard else []
-    kind = chosen(MODELS, model, "--model")
     reading = replace(reading, data=data)
     whole = reading.load(data_home=data_home)
     dataset = parts.limited(whole, limit) if limit else whole
     if threat:
-        fit_to_threat(threat, dataset, out, console, ThreatOptions(context, tables, epochs, seed, vectors))
+        fit_to_threat(threat, dataset, out, console, ThreatOptions(context, model, tables, epochs, seed, vectors))
         reading.keep(out, whole)
         return
+    read_vectors = cache(partial(opt.vectors_of, vectors, data_home=data_home))
+    if model == AUTO:
+        table = opt.table_of(substitutions, read_vectors, data_home=data_home)
+        console.print(f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by")
+        train_chosen(dataset, table, seed=seed, out=out, test=test, console=console)
+        reading.keep(out, whole)
+        console.print(f"saved in {out}")
+        return
+    kind = MODELS[model]
     settings = preset_named(preset) if preset else preset_for(model, dataset.name)
     settings = with_options(
         settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "the table training"
     )
-    read_vectors = cache(partial(opt.vectors_of, vectors, data_home=data_home))
     given = parts.model_options(model, tables)
     start = parts.start_of(model, tables)
     table = opt.table_of(substitutions, read_vectors, data_home=data_home)
     options = kind.Options(classes=dataset.classes, **given)
     network = kind.untrained(options, lambda: start.of(read_vectors(), table))
     console.print(f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by")
-    console.print(f"{model} with objective {aim}")
+    console.print(f"{model} with objective {aim.name}")
+    if told := unbalanced(dataset.train.labels, dataset.label_names):
+        console.print(told)
     if first := aim.recipe.description:
         console.print(first)
     with parts.TrainingView(console) as view:

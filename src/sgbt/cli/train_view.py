@@ -28,6 +28,8 @@ from sgbt.training import Run, TrainingConfig, TrainingMethod, method_of
 from sgbt.training.config import chosen, with_options
 
 QUIET_SECONDS = 30.0
+LINEAR = ("linear", "grams")
+"""Kinds of models whose worst case is found without intervals, and that certified suits by default."""
 
 
 class TrainingView(Drawn):

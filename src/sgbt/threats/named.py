@@ -15,7 +15,7 @@ from typing import Any
 from sgbt.core.documents import json_object
 from sgbt.core.errors import LexiconError, did_you_mean
 from sgbt.core.unpacking import open_gzip
-from sgbt.embeddings import EmbeddingTable
+from sgbt.embeddings import EmbeddingTable, load_embeddings
 from sgbt.resources import UnavailableError, get
 from sgbt.threats.table import SubstitutionTable, keeping_rules, not_words
 from sgbt.threats.table_json import plain_entries
@@ -30,6 +30,11 @@ def _auto(read: Read, home: Path | None) -> SubstitutionTable:
         return SubstitutionTable.counter_fitted(data_home=home)
     except UnavailableError:
         return SubstitutionTable.counter_fit(read(), data_home=home)
+
+
+def default_table(*, data_home: Path | None = None) -> SubstitutionTable:
+    """The table `auto`: counter-fitted neighbours, or, where those cannot be had, some made of GloVe vectors."""
+    return _auto(lambda: load_embeddings("glove", data_home=data_home), data_home)
 
 
 _MAKERS: dict[str, Make] = {

@@ -1,5 +1,6 @@
 """Training: an objective, an initialiser, sharing and a recipe, under one loop with early stopping and resumption."""
 
+from sgbt.training.auto import train_auto
 from sgbt.training.config import PRESETS, TrainingConfig, preset_for, preset_named
 from sgbt.training.initialisers import ClusterMeans, Initialiser, ScaledClusterMeans
 from sgbt.training.method import TrainingMethod, method_of
@@ -41,4 +42,5 @@ __all__ = [
     "preset_named",
     "totals",
     "train",
+    "train_auto",
 ]

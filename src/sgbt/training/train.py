@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -16,6 +16,7 @@ from sgbt.core.locks import claim
 from sgbt.data import TextDataset, Tokenizer
 from sgbt.models import AnyModel, Bag, BiLSTM, Sum, TextClassifier, TextCNN, save_classifier
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
+from sgbt.threats.named import default_table
 from sgbt.training.beginning import (
     adopt_vocabulary,
     copied,
@@ -61,7 +62,7 @@ class Run:
 
 
 def train(
-    model: TextCNN | BiLSTM | Bag,
+    model: TextCNN | BiLSTM | Bag | Literal["auto"],
     dataset: TextDataset,
     *,
     objective: Objective | TrainingMethod | None = None,
@@ -79,6 +80,9 @@ def train(
 ) -> Run:
     """Train a copy of `model` on the train split, choosing the epoch on dev; the test split is never looked at.
 
+    With "auto" the model, its settings and the temperature of its probabilities are chosen too (`sgbt.training.auto`),
+    for `substitutions` or else the counter-fitted ones; `run.about["auto"]` has the reasons.
+
     `objective` is what is minimised; `initialiser` says where a network's word vectors start, `sharing` which words
     share parameters, and `recipe` how a network is combined with a linear model that is fitted first. All four together
     are a `TrainingMethod`, which may be given as the objective.
@@ -93,6 +97,9 @@ def train(
     the same call resumes it after any interruption. Launched with torchrun, each process takes its share of every
     batch, and the first writes.
     """
+    if isinstance(model, str):
+        named = (objective, initialiser, sharing, recipe, config, vocabulary)
+        return _auto(model, named, dataset, substitutions, seed=seed, tokenizer=tokenizer, out=out, listener=listener)
     place = device_named(device)
     forked = torch.random.fork_rng(devices=[place] if place.type == "cuda" else [])
     method = objective if isinstance(objective, TrainingMethod) else TrainingMethod(objective or Standard())
@@ -114,6 +121,23 @@ def train(
         _check(task)
         with _alone_in(task.folder, processes):
             return _train(task)
+
+
+def _auto(
+    name: str, named: Sequence[Any], dataset: TextDataset, table: SubstitutionTable | None, **options: Any
+) -> Run:
+    """The model that is chosen for a dataset."""
+    from sgbt.training.auto import train_auto  # which makes a Run
+
+    if name != "auto":
+        raise TrainingError(expected='a model or "auto"', got=repr(name), where="train")
+    if any(each is not None for each in named):
+        raise TrainingError(
+            expected='"auto" with its own settings', got="some given beside it", where="train",
+            remedy="name a model, such as sgbt.BagOfNgrams(), or leave them out",
+        )  # fmt: skip
+    run: Run = train_auto(dataset, table=table if table is not None else default_table(), **options)
+    return run
 
 
 @dataclass(frozen=True, eq=False)

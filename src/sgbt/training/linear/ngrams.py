@@ -132,7 +132,7 @@ class BagOfNgramsTrainer(Trainer):
         """Cross-entropy on the texts and on the worst case, in the shares of the objective."""
         labels = torch.cat([torch.full((part.texts,), part.label) for part in texts])
         clean, worst = (torch.cat([getattr(part, which) for part in margins]) for which in ("clean", "worst"))
-        return mixed_cross_entropy(clean, worst, labels, share=self.kappa)
+        return mixed_cross_entropy(clean, worst, labels, share=self.kappa, class_weights=self.class_weights)
 
 
 def clusters(config: BagOfNgramsConfig, corpus: Corpus, train: Examples, resolution: float) -> np.ndarray:

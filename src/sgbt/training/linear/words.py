@@ -99,9 +99,15 @@ class BagLoss(Loss):
 
     model: BagOfWords
 
-    def __init__(self, model: BagOfWords, objective: Objective, ties: TiedWeights | None) -> None:
+    def __init__(
+        self,
+        model: BagOfWords,
+        objective: Objective,
+        ties: TiedWeights | None,
+        class_weights: Tensor | None = None,
+    ) -> None:
         super().__init__(model, objective)
-        self.ties = ties
+        self.ties, self.class_weights = ties, class_weights
         self.right = 0
 
     def start(self, step: Any) -> dict[str, float]:
@@ -122,7 +128,7 @@ class BagLoss(Loss):
         found = [margins(piece, weight, bag.bias, bag.places, **wanted) for piece in block.pieces]
         clean, worst = (torch.cat([getattr(part, name) for part in found]) for name in ("clean", "worst"))
         self.right = int((clean.argmax(dim=1) == block.labels).sum())
-        return mixed_cross_entropy(clean, worst, block.labels, share=kappa)
+        return mixed_cross_entropy(clean, worst, block.labels, share=kappa, class_weights=self.class_weights)
 
 
 @dataclass
@@ -153,7 +159,7 @@ class BagOfWordsTrainer(Trainer):
             bag.weight = nn.Parameter(bag.weight.new_zeros(ties.parts, bag.config.classes))
             shared = levels.tobytes() + (b"" if vectors is None else vectors.numpy().tobytes())
             self.settings = hashlib.sha256(self.settings.encode() + shared).hexdigest()
-        self.loss = BagLoss(bag, self.objective, ties)
+        self.loss = BagLoss(bag, self.objective, ties, self.class_weights)
 
     def run(self) -> RunLog:
         """Train to the end; the model has the weights of its features afterwards."""

@@ -73,6 +73,8 @@ class Trainer:
     settings: str
     listener: Listener
     processes: Processes = field(default_factory=Processes)
+    class_weights: Tensor | None = None
+    """What a text of each class counts in the loss of a linear model; all the same where there are none."""
 
     @classmethod
     def prepare(cls, model: Any, objective: Objective, corpus: Corpus, train: Examples) -> Any:

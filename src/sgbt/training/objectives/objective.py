@@ -92,10 +92,19 @@ class Loss(nn.Module):
         return {name: part if name in whole else step.weight * part for name, part in parts.items()}
 
 
-def mixed_cross_entropy(clean: Tensor, worst: Tensor, labels: Tensor, *, share: float) -> Parts:
-    """Cross-entropy of the texts and of their worst case, which has the `share`; a part without weight is left out."""
+def mixed_cross_entropy(
+    clean: Tensor, worst: Tensor, labels: Tensor, *, share: float, class_weights: Tensor | None = None
+) -> Parts:
+    """Cross-entropy of the texts and of their worst case, which has the `share`; a part without weight is left out.
+
+    A text counts as much as its class weighs.
+    """
     shares = {"cross_entropy": (1 - share, clean), "worst_case": (share, worst)}
-    return {name: own * F.cross_entropy(logits, labels) for name, (own, logits) in shares.items() if own}
+    return {
+        name: own * F.cross_entropy(logits, labels, weight=class_weights)
+        for name, (own, logits) in shares.items()
+        if own
+    }
 
 
 def check_range(name: str, value: float, least: float, greatest: float = math.inf) -> None:
