@@ -25,10 +25,13 @@ import sgbt
 from sgbt.bridges.sklearn import CertifiedClassifier, additive_of, scores_of
 from sgbt.certify.black_box import Deletion, Encoder, Substitution, certify_encoded, certify_smoothed, read_encoder
 
-ROUNDS = {"logistic": 1, "naive-bayes": 0}
+ROUNDS = {"logistic": 2, "logistic-binary": 1, "naive-bayes": 0}
 WORDS = r"(?u)\b\w\w+\b|[!?]"
 PIPELINES: dict[str, Callable[[], Any]] = {
     "logistic": lambda: make_pipeline(
+        TfidfVectorizer(ngram_range=(1, 2), min_df=2), LogisticRegression(C=1, solver="liblinear")
+    ),
+    "logistic-binary": lambda: make_pipeline(
         TfidfVectorizer(ngram_range=(1, 2), min_df=2, binary=True, token_pattern=WORDS),
         LogisticRegression(C=1, solver="liblinear"),
     ),

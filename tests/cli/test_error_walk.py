@@ -132,6 +132,11 @@ WRONG: dict[str, tuple[list[str], str]] = {
     # serve
     "serve: no such run": (["serve", "runs/no", "--port", "0"], "a trained model, got nothing there in runs/no"),
     "serve: an unfinished run": (["serve", "half", "--port", "0"], "expected the file config.json"),
+    "serve: nothing": (["serve"], "--guard FOLDER with --behind"),
+    "serve: a guard before nothing": (["serve", "--guard", "run"], "--guard FOLDER with --behind"),
+    "serve: texts that leave the machine": (
+        ["serve", "--guard", "run", "--behind", "https://example.org", "--port", "0"], "an http address of this machine"
+    ),
     "serve: for everybody, without a token": (["serve", "run", "--host", "0.0.0.0"], "SGBT_TOKEN"),
     "serve: a port that is none": (["serve", "run", "--port", "99999"], "--port"),
     "serve: a host that is none": (["serve", "run", "--host", "no.such.host", "--token", "x" * 40], "no.such.host"),

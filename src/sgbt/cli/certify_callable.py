@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.table import Table
 
+from sgbt.bridges.guarded import function_named
 from sgbt.certify.black_box import EncodedSummary, certify_encoded, read_encoder
 from sgbt.certify.black_box.certifying import cost_of
 from sgbt.cli.predict import texts_of
@@ -51,7 +50,7 @@ def certify_callable(
     )
     if dry_run:
         return
-    classify = _function(name)
+    classify = function_named(name, where="--callable")
     with counting() as bars:
         task = bars.add_task("certifying", total=len(texts))
         rows = certify_encoded(
@@ -85,23 +84,6 @@ def _read(file: Path, reading: Reading, limit: int | None) -> tuple[list[str], l
     else:
         numbers = np.unique([str(name) for name in names], return_inverse=True)[1].tolist()
     return texts[:limit], numbers[:limit]
-
-
-def _function(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as problem:
-        raise CertificateError(
-            expected="module:function of an importable module", got=f"{name!r} ({problem})", where="--callable"
-        ) from problem
-    if not callable(found):
-        raise CertificateError(expected="a function", got=type(found).__name__, where=f"--callable {name}")
-    return found
 
 
 def _show(summary: EncodedSummary, *, labelled: bool) -> None:

@@ -17,7 +17,7 @@ console = Screen()
 
 def serve_(
     context: typer.Context,
-    run: opt.Run,
+    run: Annotated[Path | None, typer.Argument(help="Folder of a trained model; see sgbt train.")] = None,
     other: Annotated[Path | None, typer.Argument(help="A second one, to compare side by side.")] = None,
     host: Annotated[str, typer.Option(help="Address to listen at; others than this machine need a token.")] = (
         "127.0.0.1"
@@ -41,8 +41,28 @@ def serve_(
     per_minute: Annotated[
         int, typer.Option(min=1, max=opt.LARGEST, help="Requests that one client may make in a minute.")
     ] = 240,
+    guard: Annotated[
+        Path | None, typer.Option(help="Folder of a small proven model that answers before another; see --behind.")
+    ] = None,
+    behind: Annotated[
+        str | None,
+        typer.Option(help="What answers where --guard has no proof: module:function, or http://127.0.0.1:PORT/PATH."),
+    ] = None,
+    sure: Annotated[
+        float, typer.Option(min=0, max=1, help="Probability from which on the answer of --guard counts.")
+    ] = 0.9,
 ) -> None:
-    """Open a page on which texts are examined, attacked and compared, and files are certified."""
+    """Open a page on which texts are examined, attacked and compared, and files are certified.
+
+    With --guard and --behind, /guarded labels texts: by proof, or by the model behind.
+    """
+    runs = [each for each in (guard, run, other) if each is not None]
+    if (guard is None) != (behind is None) or not runs or (guard is not None and run is not None):
+        raise ServeError(
+            expected="the folder of a model, or --guard FOLDER with --behind",
+            got=f"{len(runs)} folders{' and --behind' if behind else ''}",
+            where="sgbt serve",
+        )
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise ServeError(
             expected="fastapi and uvicorn, which serve the page",
@@ -65,8 +85,8 @@ def serve_(
         console.print("advice: whoever can run ps sees --token; set SGBT_TOKEN instead")
     console.print("loading ...")
     limits = Limits(workers=workers, per_minute=per_minute, burst=max(per_minute // 4, 1))
-    runs = [run] if other is None else [run, other]
+    answering = None if behind is None else (behind, sure)
     try:
-        serve(runs, host=host, port=port, token=token, limits=limits, proxy=trust_proxy, ready=ready)
+        serve(runs, host=host, port=port, token=token, limits=limits, proxy=trust_proxy, behind=answering, ready=ready)
     except KeyboardInterrupt:  # the way to end it
         console.print("ended")

@@ -79,7 +79,10 @@ ABOUT = """Label a text, prove that no substitution of its words changes the lab
 What may replace what is the substitution table that the model was trained for (`GET /models`). Errors are
 `{"detail": "one sentence"}`. Where the server has a token, send `Authorization: Bearer TOKEN`.
 """
-KINDS = dict.fromkeys(("/predict", "/certify", "/attack", "/attack/live"), "application/json") | {CSV_PATH: "text/csv"}
+GUARDED_PATH = "/guarded"
+KINDS = dict.fromkeys(("/predict", "/certify", "/attack", "/attack/live", GUARDED_PATH), "application/json") | {
+    CSV_PATH: "text/csv"
+}
 CSV_BODY = {
     "requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}},
 }
@@ -115,6 +118,8 @@ def create_app(pool: Pool, *, token: str | None = None, names: Iterable[str] | N
 
     _add_texts(app, pool)
     _add_files(app, pool)
+    if pool.behind is not None:
+        _add_guarded(app, pool)
     add_monitoring(app, pool)
 
     async def page(request: Request) -> Response:
@@ -170,6 +175,15 @@ def _add_texts(app: FastAPI, pool: Pool) -> None:
         """The same, swap by swap, until the label flips or the proof holds."""
         job = submitted(pool, request.scope, {"do": "live", **asked.model_dump()}, seconds)
         return StreamingResponse(lines_of(job), media_type="application/x-ndjson")
+
+
+def _add_guarded(app: FastAPI, pool: Pool) -> None:
+    @app.post(GUARDED_PATH, response_model=schema.Guarded, responses=REFUSALS)
+    async def guarded(asked: schema.GuardedRequest, request: Request) -> Any:
+        """The label of a text: the first model's where it is proven and sure, else that of the model behind it."""
+        task = {"do": "guarded", **asked.model_dump()}
+        job = submitted(pool, request.scope, task, pool.limits.text_seconds)
+        return await answer_to(request.scope, request.receive, job)
 
 
 def _add_files(app: FastAPI, pool: Pool) -> None:

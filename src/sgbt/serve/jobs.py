@@ -28,17 +28,21 @@ class Pool:
     """The workers of a server; use it as a context manager. `models` describes the models that they have loaded.
 
     Of several processes for texts, half are for predictions alone. The process for files is started with the first.
+    `behind` names a model that answers what the first one cannot prove (`sgbt.bridges.guarded.behind_of`), and says how
+    sure the first one has to be.
     """
 
-    def __init__(self, runs: Sequence[str | Path], *, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(
+        self, runs: Sequence[str | Path], *, limits: Limits | None = None, behind: tuple[str, float] | None = None
+    ) -> None:
+        self.limits, self.behind = limits or Limits(), behind
         self.metrics = Metrics()
         self.lanes = Lanes(self.limits, together=self.limits.workers == 1)
         self.models: list[dict[str, Any]] = []
         self.identities: list[str] = []
         self._problems: dict[WorkerProcess, str] = {}
         folders = [str(run) for run in runs]
-        self._workers = [(WorkerProcess(folders), lanes) for lanes in _shares(self.limits.workers)]
+        self._workers = [(WorkerProcess(folders, behind), lanes) for lanes in _shares(self.limits.workers)]
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Pool:

@@ -24,8 +24,8 @@ STOP_SECONDS = 2.0
 class WorkerProcess:
     """A process that can be ended at any moment, and started again. What it loads must be what it loaded before."""
 
-    def __init__(self, runs: Sequence[str]) -> None:
-        self._runs = runs
+    def __init__(self, runs: Sequence[str], behind: Sequence[Any] | None = None) -> None:
+        self._runs, self._behind = runs, behind
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
         self._loaded: list[str] | None = None
@@ -41,7 +41,7 @@ class WorkerProcess:
         """Start a process; `wait_until_ready` says when it can be asked."""
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        process = context.Process(target=work, args=(self._runs, theirs), daemon=True)
+        process = context.Process(target=work, args=(self._runs, theirs, self._behind), daemon=True)
         process.start()
         self._process = process  # one that could not be started has no end
         self.starts += 1

@@ -170,6 +170,21 @@ class Certified(Prediction):
     rest: str
 
 
+class GuardedRequest(Request):
+    """A text for the guarded model."""
+
+    text: Text
+
+
+class Guarded(BaseModel):
+    """A label, by the proven small model or by the one behind it; probability and verdict are the small one's."""
+
+    label: str
+    answered_by: Literal["proof", "behind"]
+    probability: float
+    verdict: Literal["certified", "nothing-to-replace", "abstained", "misclassified"]
+
+
 class Swap(BaseModel):
     """One replaced word; `position` counts words from 0."""
 

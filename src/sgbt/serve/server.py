@@ -27,9 +27,11 @@ def serve(
     token: str | None = None,
     limits: Limits | None = None,
     proxy: str | None = None,
+    behind: tuple[str, float] | None = None,
     ready: Callable[[str, Pool], None] = lambda address, pool: None,
 ) -> None:
-    """Serve one trained model, or two to compare; `ready` hears the address once it answers. `proxy`: `configured`."""
+    """Serve one trained model, or two to compare; `ready` hears the address once it answers. `proxy`: `configured`;
+    `behind`: `Pool`."""
     import uvicorn
 
     from sgbt.serve.app import create_app
@@ -37,7 +39,7 @@ def serve(
     limits = limits or Limits()
     check_token(host, token)
     check_proxy(proxy)
-    with bound(host, port) as listening, Pool(runs, limits=limits) as pool:
+    with bound(host, port) as listening, Pool(runs, limits=limits, behind=behind) as pool:
         app = create_app(pool, token=token, names=(*LOOPBACK, host) if is_loopback(host) else None)
         ready(address_of(listening), pool)
         uvicorn.Server(configured(app, limits, proxy=proxy)).run(sockets=[listening])

@@ -6,11 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from sgbt.attacks import attack
+from sgbt.bridges.guarded import Guarded, behind_of
 from sgbt.certify import Prepared, certify
 from sgbt.certify.rows.summary import PREDICTED, PROVEN, by_class, predicted_cells, proven_cells
 from sgbt.core.errors import DataError, ServeError
@@ -139,10 +140,11 @@ class Desk:
     """The models by name, the first of which answers where a request names none."""
 
     models: Mapping[str, Model]
+    guarded: Guarded | None = None
 
     @staticmethod
-    def open(runs: Sequence[str]) -> Desk:
-        """Load the folders that the command line named."""
+    def open(runs: Sequence[str], behind: Sequence[Any] | None = None) -> Desk:
+        """Load the folders that the command line named, and what stands `behind` the first (as in `Pool`)."""
         models: dict[str, Model] = {}
         for folder in map(Path, runs):
             classifier = load_classifier(folder)
@@ -157,7 +159,10 @@ class Desk:
             while name in models:
                 name = f"{base} ({len(models) + 1})"
             models[name] = Model(name, classifier, Prepared.of(classifier), training_note(folder))
-        return Desk(models)
+        if behind is None:
+            return Desk(models)
+        name, sure = behind
+        return Desk(models, Guarded(next(iter(models.values())).prepared, behind_of(name), sure))
 
     def describe(self) -> list[dict[str, Any]]:
         """All models, in the order of the command line."""
@@ -177,6 +182,9 @@ class Desk:
             case "certify":
                 label, budget = task.get("label"), task.get("max_substitutions")
                 return examined(model.prepared, text, label=label, max_substitutions=budget) | {"model": model.name}
+            case "guarded":
+                assert self.guarded is not None, "there is no such route without"
+                return asdict(self.guarded.answers([text])[0])
             case "attack":
                 return self._attacked(model, text, task)
             case "live":

@@ -24,8 +24,8 @@ class Stopped(Exception):  # noqa: N818 - it is not an error, it ends a task tha
     """Nobody waits for this task any more."""
 
 
-def work(runs: Sequence[str], pipe: Connection) -> None:
-    """The life of a worker: it ends when the server closes the pipe, or goes away."""
+def work(runs: Sequence[str], pipe: Connection, behind: Sequence[Any] | None = None) -> None:
+    """The life of a worker: it ends when the server closes the pipe, or goes away. `behind` is as in `Pool`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the server's to deal with
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         try:
@@ -34,7 +34,7 @@ def work(runs: Sequence[str], pipe: Connection) -> None:
             from sgbt.serve.tasks import Desk
 
             torch.set_num_threads(1)  # processes share the work, not threads
-            desk = Desk.open(runs)
+            desk = Desk.open(runs, behind)
         except Exception as problem:
             _send(pipe, _told(problem))
             return
