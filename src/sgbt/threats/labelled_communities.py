@@ -172,7 +172,7 @@ def _unknown(counts: Any) -> float:
 
 @cache
 def _compiled() -> Callable[..., None]:
-    """`_moves`, compiled where Numba is installed; the same moves without it, in minutes in place of seconds."""
+    """`_moves`, compiled where Numba is installed; the same moves without it, only slower."""
     try:
         import numba
     except ImportError:
