@@ -64,6 +64,38 @@ def readings(size: str) -> str:
 
 
 @figure
+def under_attacks(name: str, size: str, label: str) -> str:
+    """READING small|full LABEL: AUA of the TextCNN on IMDB under PWWS, GA and PSO, in percent."""
+    own = _groups(_records(name, size))["imdb", "cnn"][label]
+    found = {ATTACKS[attack]: shares for attack in ATTACKS if (shares := _found(own, "aua", attack))}
+    return " / ".join(_shares(found[attack], interval=False) for attack in ("PWWS", "GA", "PSO"))
+
+
+@figure
+def reading_pair(name: str, size: str, first: str, second: str) -> str:
+    """READING small|full LABEL LABEL: points of certified accuracy the first has above the second, with p."""
+    group = _groups(_records(name, size))["imdb", "cnn"]
+    found = [each for label in (first, second) for each in group[label]]
+    (own,) = [each.result for each in comparisons(found, (first, second)) if each.metric == "certified"]
+    return f"{100 * own.difference:+.1f} points, p {own.p_value:.2g}"
+
+
+@figure
+def reading_figure(name: str, size: str, label: str, metric: str, attack: str = "") -> str:
+    """READING small|full LABEL aua|certified|certified_of_correct [ATTACK]: one figure of that TextCNN, in percent."""
+    own = _groups(_records(name, size))["imdb", "cnn"][label]
+    if metric.startswith("certified"):
+        own = [each for each in own if len(own) == 1 or _is_union(each)]
+    return _shares(_found(own, metric, attack or None), interval=False)
+
+
+@figure
+def quoted_figures(label: str) -> str:
+    """LABEL: the paper's AUA of its TextCNN on IMDB under PWWS, GA and PSO."""
+    return " / ".join(f"{each}" for each in TABLE_1["imdb", "cnn"][label][1:])
+
+
+@figure
 def reach() -> list[list[str]]:
     """What each set reaches in the test reviews of IMDB."""
     return [
