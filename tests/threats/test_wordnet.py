@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from sgbt.core.errors import LexiconError
+from sgbt.core.files import user_cache
 from sgbt.resources import UnavailableError
 from sgbt.threats import SubstitutionTable, WordNet, read_wordnet, wordnet_synonyms
 
@@ -51,6 +52,30 @@ def test_a_table_of_synonyms(wordnet: WordNet) -> None:
     assert everything.substitutes("movie") == ("film",)
     assert "moving_picture" not in everything
     assert "moving_picture" not in everything.substitutes("film")
+
+
+def test_the_table_of_all_words_is_kept_and_made_anew_where_the_files_have_changed(
+    wordnet: WordNet, small_wordnet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = SubstitutionTable.wordnet()
+    monkeypatch.setattr("sgbt.threats.wordnet.read_wordnet", lambda folder: pytest.fail("it reads the files again"))
+    kept = SubstitutionTable.wordnet()
+    assert list(kept.entries.items()) == list(made.entries.items())
+    assert kept.name == made.name
+    monkeypatch.setattr("sgbt.threats.wordnet.read_wordnet", lambda folder: wordnet)
+    (file,) = (user_cache() / "wordnet").iterdir()
+    file.write_text(file.read_text().replace("film", "filn"))
+    assert SubstitutionTable.wordnet() == made, "a damaged file is made anew"
+    (small_wordnet / "noun.exc").write_text("moviez movie\n")
+    assert SubstitutionTable.wordnet() == made
+    assert len(list((user_cache() / "wordnet").iterdir())) == 2
+
+
+def test_single_words_are_those_among_all_synonyms(wordnet: WordNet) -> None:
+    for word in (*wordnet.lemmas(), "films", "loved", "better", "unheard"):
+        for pos in wordnet.senses:
+            every = wordnet.ranked_synonyms(word, pos)
+            assert wordnet.ranked_synonyms(word, pos, single_words=True) == [p for p in every if "_" not in p[1]]
 
 
 def test_bad_folders_get_one_clear_sentence(small_wordnet: Path, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ again when they drift farther apart than they were (vector space preservation).
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable
@@ -19,12 +18,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sgbt.core.errors import LexiconError, SgbtError
-from sgbt.core.files import user_cache
+from sgbt.core.errors import LexiconError
 from sgbt.embeddings import EmbeddingTable
 from sgbt.threats.neighbours import neighbour_entries, pairs_within, single_words
 from sgbt.threats.table import SubstitutionTable
-from sgbt.threats.table_json import read_table, write_table
+from sgbt.threats.table_json import kept_table
 from sgbt.threats.wordnet import load_wordnet
 from sgbt.threats.wordnet_database import PARTS_OF_SPEECH, WordNet
 
@@ -204,17 +202,14 @@ def counter_fit_table(
     constraints = wordnet_constraints(
         wordnet or load_wordnet(data_home=data_home), usable, least_similarity=LEAST_SIMILARITY
     )
-    kept = user_cache() / "counter-fit" / f"{_key(usable, constraints, settings, nearest, distance)}.json.gz"
-    with contextlib.suppress(LexiconError):
-        return read_table(kept)
 
-    points = settings.fit(usable.vectors, synonyms=constraints.synonyms, antonyms=constraints.antonyms)
-    entries = neighbour_entries(usable.words, points, nearest=nearest, distance=distance)
-    name = f"counter-fitted here ({vectors.name}, WordNet), nearest {nearest} within {distance:g}"
-    table = SubstitutionTable(_without_antonyms(entries, usable, constraints), name)
-    with contextlib.suppress(SgbtError):
-        write_table(table, kept, plain=False)
-    return table
+    def made() -> SubstitutionTable:
+        points = settings.fit(usable.vectors, synonyms=constraints.synonyms, antonyms=constraints.antonyms)
+        entries = neighbour_entries(usable.words, points, nearest=nearest, distance=distance)
+        name = f"counter-fitted here ({vectors.name}, WordNet), nearest {nearest} within {distance:g}"
+        return SubstitutionTable(_without_antonyms(entries, usable, constraints), name)
+
+    return kept_table(f"counter-fit/{_key(usable, constraints, settings, nearest, distance)}.json.gz", made)
 
 
 def _with_letters(vectors: EmbeddingTable) -> EmbeddingTable:

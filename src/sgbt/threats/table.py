@@ -251,7 +251,7 @@ class SubstitutionTable:
 
 def first_problem(entries: Mapping[str, tuple[str, ...]]) -> str:
     """The first entry that breaks a rule of `SubstitutionTable`, in words; nothing if all keep them."""
-    wrong = not_words({word for pair in entries.items() for word in (pair[0], *pair[1])})
+    wrong = not_words(set(entries).union(*entries.values()))
     for word, substitutes in entries.items():
         if word in wrong:
             return f"the entry {word!r}, which is not one word in lower case"
@@ -267,14 +267,17 @@ def first_problem(entries: Mapping[str, tuple[str, ...]]) -> str:
 
 def not_words(words: Iterable[str]) -> set[str]:
     """Those of `words` that the tokenizer would not read back as exactly themselves, or that have no bytes."""
-    is_word = Tokenizer().is_word
-    return {word for word in words if not is_word(word) or not has_bytes(word)}
+    tokenizer = Tokenizer()
+    listed = list(words)
+    if tokenizer.words(" ".join(listed)) == tuple(listed) and all(map(has_bytes, listed)):
+        return set()  # in one go: a space separates words
+    return {word for word in listed if not tokenizer.is_word(word) or not has_bytes(word)}
 
 
 def keeping_rules(entries: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
     """The part of `entries` that keeps the rules of `SubstitutionTable`."""
     found = {word: tuple(dict.fromkeys(substitutes)) for word, substitutes in entries.items()}
-    wrong = not_words({word for pair in found.items() for word in (pair[0], *pair[1])})
+    wrong = not_words(set(found).union(*found.values()))
     return {
         word: tuple(substitute for substitute in substitutes if substitute not in wrong and substitute != word)
         for word, substitutes in found.items()

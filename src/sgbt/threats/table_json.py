@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sgbt.core.documents import MOST_BYTES, json_object, read_bounded
-from sgbt.core.errors import LexiconError, SgbtWarning
-from sgbt.core.files import atomic_write
+from sgbt.core.errors import LexiconError, SgbtError, SgbtWarning
+from sgbt.core.files import atomic_write, user_cache
 from sgbt.core.unpacking import MAGIC, unpacked
 from sgbt.threats.table import SubstitutionTable, first_problem, keeping_rules
 
@@ -57,6 +59,20 @@ def read_table(path: Path, *, name: str | None = None, drop_invalid: bool = Fals
             where=str(path),
             remedy="it was changed after it was written: fetch or write it again",
         )
+    return table
+
+
+def kept_table(name: str, make: Callable[[], SubstitutionTable]) -> SubstitutionTable:
+    """A table from the user's cache folder; where it is not there, or damaged, it is made and kept.
+
+    The name has to tell everything that the table depends on.
+    """
+    path = user_cache() / name
+    with contextlib.suppress(LexiconError):
+        return read_table(path)
+    table = make()
+    with contextlib.suppress(SgbtError):
+        write_table(table, path, plain=False)
     return table
 
 

@@ -10,7 +10,11 @@ from sgbt.core.errors import LexiconError
 from sgbt.data import Tokenizer
 from sgbt.resources import get
 from sgbt.threats.table import SubstitutionTable, keeping_rules
-from sgbt.threats.wordnet_database import PARTS_OF_SPEECH, Description, WordNet, read_wordnet
+from sgbt.threats.table_json import kept_table
+from sgbt.threats.wordnet_database import PARTS_OF_SPEECH, Description, WordNet, content_of, read_wordnet
+
+_ALGORITHM = 1
+"""The version of how synonyms become a table: another one is kept under another name."""
 
 
 def load_wordnet(*, data_home: Path | None = None) -> WordNet:
@@ -31,16 +35,26 @@ def wordnet_synonyms(word: str, pos: str, *, wordnet: WordNet | None = None) -> 
 
 
 def wordnet_table(words: Iterable[str] | None, *, data_home: Path | None) -> SubstitutionTable:
-    """The synonyms of every word over all parts of speech it has, best sense first."""
-    database = load_wordnet(data_home=data_home)
+    """The synonyms of every word over all parts of speech it has, best sense first.
+
+    The table of all words is kept in the user's cache folder, under what the files of the database have in them.
+    """
+    if words is None:
+        folder = get("wordnet", data_home=data_home).paths[0]
+        path = f"wordnet/{_ALGORITHM}-{content_of(folder)}.json"
+        return kept_table(path, lambda: _synonyms(read_wordnet(folder), None))
+    return _synonyms(load_wordnet(data_home=data_home), words)
+
+
+def _synonyms(database: WordNet, words: Iterable[str] | None) -> SubstitutionTable:
     entries = {}
     for word in dict.fromkeys(database.lemmas() if words is None else words):
         if "_" in word:
             continue  # WordNet's way to write a space
-        ranked = [pair for pos in database.parts_of_speech(word) for pair in database.ranked_synonyms(word, pos)]
+        ranked = [pair for pos in PARTS_OF_SPEECH for pair in database.ranked_synonyms(word, pos, single_words=True)]
         if ranked:
             best_first = sorted(ranked, key=lambda pair: pair[0])
-            entries[word] = tuple(lemma for _, lemma in best_first if "_" not in lemma)
+            entries[word] = tuple(lemma for _, lemma in best_first)
     return SubstitutionTable(keeping_rules(entries), "WordNet 3.0 synonyms")
 
 

@@ -7,9 +7,11 @@ refuses folders that are not on its global search path.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 
 from sgbt.core.errors import LexiconError
@@ -34,7 +36,9 @@ _ENDINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "r": (),
 }
 """The endings that WordNet's morphological processing detaches (morphy(7WN)) and what it puts in their place."""
-
+_ANY_ENDING: Mapping[str, tuple[str, ...]] = {
+    pos: tuple(old for old, _ in endings) for pos, endings in _ENDINGS.items()
+}
 
 Description = tuple[str, frozenset[int]]
 """What WordNet says a sense is: the lexicographer's file, and the senses directly above it (`_ABOVE`); where there is
@@ -58,17 +62,21 @@ class WordNet:
     opposites: Mapping[str, tuple[tuple[str, str], ...]]
     irregular: Mapping[str, Mapping[str, tuple[str, ...]]]
     descriptions: Mapping[str, Mapping[int, Description]] = field(default_factory=dict)
-    _bases: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)
+    _bases: dict[str, dict[str, tuple[str, ...]]] = field(
+        default_factory=lambda: {pos: {} for pos in PARTS_OF_SPEECH}, init=False, repr=False
+    )
 
     def bases(self, word: str, pos: str) -> tuple[str, ...]:
         """The lemmas that `word` is a form of: itself if listed, and what is left without its ending."""
-        found = self._bases.get((word, pos))
+        found = self._bases[pos].get(word)
         if found is None:
-            found = self._bases[word, pos] = self._find_bases(word, pos)
+            found = self._bases[pos][word] = self._find_bases(word, pos)
         return found
 
     def _find_bases(self, word: str, pos: str) -> tuple[str, ...]:
         known = self.senses[pos]
+        if word not in self.irregular[pos] and not word.endswith(_ANY_ENDING[pos]):
+            return (word,) if word in known else ()
         if word in self.irregular[pos]:
             return _distinct(form for form in (word, *self.irregular[pos][word]) if form in known)
         forms = self._without_endings((word,), pos)
@@ -82,17 +90,22 @@ class WordNet:
         """All lemmas that share a sense of this part of speech with `word`, except its own lemmas; best sense first."""
         return tuple(lemma for _, lemma in self.ranked_synonyms(word, pos))
 
-    def ranked_synonyms(self, word: str, pos: str) -> list[tuple[int, str]]:
-        """Like `synonyms`, each with the rank of the sense it shares: 0 is the word's most frequent sense."""
+    def ranked_synonyms(self, word: str, pos: str, *, single_words: bool = False) -> list[tuple[int, str]]:
+        """Like `synonyms`, each with the rank of the sense it shares: 0 is the word's most frequent sense.
+
+        With `single_words`, lemmas of several words are left out, and their base forms never looked for.
+        """
         bases = self.bases(word, pos)
-        own = frozenset(bases)
+        own, members = frozenset(bases), self.members[pos]
         found: dict[str, int] = {}
         for base in bases:
             for rank, sense in enumerate(self.senses[pos][base]):
-                for lemma in self.members[pos][sense]:
-                    if lemma != word and own.isdisjoint(self.bases(lemma, pos)):
-                        found[lemma] = min(rank, found.get(lemma, rank))
-        return sorted(((rank, lemma) for lemma, rank in found.items()), key=lambda item: item[0])
+                for lemma in members[sense]:
+                    if lemma in own or lemma == word or (single_words and "_" in lemma):
+                        continue
+                    if rank < found.get(lemma, rank + 1) and own.isdisjoint(self.bases(lemma, pos)):
+                        found[lemma] = rank
+        return sorted(((rank, lemma) for lemma, rank in found.items()), key=itemgetter(0)) if found else []
 
     def parts_of_speech(self, word: str) -> tuple[str, ...]:
         """The parts of speech in which WordNet knows `word` or its base form."""
@@ -127,11 +140,25 @@ def read_wordnet(folder: Path) -> WordNet:
         ) from problem
 
 
+def content_of(folder: Path) -> str:
+    """What stands in the database files of a folder, as a short name: other content, another name."""
+    digest = hashlib.sha256()
+    try:
+        for file in (
+            name for pos in PARTS_OF_SPEECH.values() for name in (f"index.{pos}", f"data.{pos}", f"{pos}.exc")
+        ):
+            digest.update(hashlib.sha256((folder / file).read_bytes()).digest())
+    except OSError:
+        read_wordnet(folder)  # says what is wrong
+        raise
+    return digest.hexdigest()[:32]
+
+
 def _lines(path: Path) -> Iterator[str]:
     """Lines after the licence, which is indented."""
     with path.open(encoding="utf-8") as stream:
         for line in stream:
-            if not line.startswith(" "):
+            if line[0] != " ":
                 yield line
 
 
@@ -160,14 +187,15 @@ def _read_data(path: Path, up: str) -> _Data:
         sense, count = int(fields[0]), int(fields[3], 16)
         written[sense] = [word.partition("(")[0].lower() for word in fields[4 : 4 + 2 * count : 2]]
         place = 5 + 2 * count
-        starts = range(place, place + 4 * int(fields[place - 1]), 4)
+        after = place + 4 * int(fields[place - 1])
+        kinds, others = fields[place:after:4], fields[place + 1 : after : 4]
         satellite = up != "&" or fields[2] == "s"  # the head of a cluster points to its satellites in the same way
-        above = frozenset(int(fields[start + 1]) for start in starts if fields[start] == up and satellite)
-        descriptions[sense] = fields[1], above or frozenset({sense})
-        for start in starts:
-            if fields[start] == "!":
-                ends = fields[start + 3]
-                pointers.append((sense, int(ends[:2], 16), int(fields[start + 1]), int(ends[2:], 16)))
+        above = [int(other) for kind, other in zip(kinds, others, strict=True) if kind == up] if satellite else []
+        descriptions[sense] = fields[1], frozenset(above or (sense,))
+        if "!" in kinds:
+            for kind, other, ends in zip(kinds, others, fields[place + 3 : after : 4], strict=True):
+                if kind == "!":
+                    pointers.append((sense, int(ends[:2], 16), int(other), int(ends[2:], 16)))
     opposites = {(written[sense][of - 1], written[other][to - 1]) for sense, of, other, to in pointers if of and to}
     members = {sense: _distinct(iter(words)) for sense, words in written.items()}
     return _Data(members, tuple(sorted(opposites)), descriptions)
