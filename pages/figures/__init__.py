@@ -1,6 +1,17 @@
 """Every figure of the documents, one module for each kind of row."""
 
-from pages.figures import any_model, certificates, demo, grids, records, reproduction, speed, trial_tables, trials
+from pages.figures import (
+    any_model,
+    certificates,
+    demo,
+    grids,
+    records,
+    reproduction,
+    speed,
+    threats,
+    trial_tables,
+    trials,
+)
 from pages.registry import FIGURES
 
 __all__ = [
@@ -12,6 +23,7 @@ __all__ = [
     "records",
     "reproduction",
     "speed",
+    "threats",
     "trial_tables",
     "trials",
 ]

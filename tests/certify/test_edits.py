@@ -175,9 +175,10 @@ def test_what_is_not_proven_is_refused() -> None:
     assert READ("a") == ("a",)
 
 
-def test_published_rows_agree_with_each_other() -> None:
+@pytest.mark.parametrize("name", ["agnews-typos-{}", "agnews-typos-{}-vectors"])
+def test_published_rows_agree_with_each_other(name: str) -> None:
     folder = Path(__file__).parents[2] / "results" / "threats"
-    one, two = ({row.index: row for row in read_threat_rows(folder / f"agnews-typos-{k}.jsonl")} for k in (1, 2))
+    one, two = ({row.index: row for row in read_threat_rows(folder / f"{name.format(k)}.jsonl")} for k in (1, 2))
     for index, row in two.items():
         assert (row.text_hash, row.label, row.model_hash) == tuple(
             getattr(one[index], name) for name in ("text_hash", "label", "model_hash")
