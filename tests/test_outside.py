@@ -1,4 +1,4 @@
-"""A model, a tier, an attack and an objective of another package, as CONTRIBUTING.md writes them, by their names."""
+"""What another package adds, one of each kind, as CONTRIBUTING.md writes it, by name."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ from typer.testing import CliRunner
 
 from sgbt.attacks import read_rows as read_attacks
 from sgbt.certify import certify, check_consistent, read_rows, rounding
+from sgbt.certify.edits import read_threat_rows
 from sgbt.cli.app import app
-from sgbt.core.errors import CertificateError, ModelError, TrainingError
-from sgbt.core.registry import ATTACKS, MODELS, OBJECTIVES, TIERS
+from sgbt.core.errors import CertificateError, LexiconError, ModelError, TrainingError
+from sgbt.core.registry import ATTACKS, EDITS, MODELS, OBJECTIVES, TIERS
 from sgbt.evaluate.toy import toy_dataset, toy_table, toy_vectors
 from sgbt.models import load_classifier
 from sgbt.testing import AttackContract, ModelContract, ObjectiveContract, TierContract
 from sgbt.testing.objective_contract import trained
 from sgbt.testing.world import untrained
+from sgbt.threats import parse_threat
 from sgbt.training import IBP, SGBT, Certified
 
-REGISTRIES = (MODELS, TIERS, ATTACKS, OBJECTIVES)
+REGISTRIES = (MODELS, EDITS, TIERS, ATTACKS, OBJECTIVES)
 NAMES = {
     "sgbt.models": "mean",
+    "sgbt.edits": "conjuncts",
     "sgbt.tiers": "enumerated",
     "sgbt.attacks": "random-swaps",
     "sgbt.objectives": "smoothed",
@@ -111,7 +114,7 @@ def run(installed: None, world: Path) -> Path:
 
 def test_every_kind_is_one_file_and_one_line(package: Path) -> None:
     modules = {path.stem for path in package.glob("*.py") if not path.stem.startswith("test_")}
-    assert modules == {"mean_of_words", "enumerated", "random_swaps", "smoothed"}
+    assert modules == {"mean_of_words", "conjuncts", "enumerated", "random_swaps", "smoothed"}
     points = (package / "outside-1.0.dist-info" / "entry_points.txt").read_text().splitlines()
     assert {line.split(" ")[0] for line in points if "=" in line} == set(NAMES.values())
     for registry in REGISTRIES:
@@ -134,6 +137,47 @@ def test_a_trained_folder_is_certified_attacked_and_without_contradiction(run: P
     for method in ("random-swaps", "greedy"):
         check_consistent(proofs, [row for row in attacks if row.method == method])
     assert "random-swaps" in sgbt("attack", run, "--method", "random-swaps", "--out", run / "attacks.jsonl")
+
+
+@pytest.fixture(scope="module")
+def network(installed: None, world: Path) -> Path:
+    """A TextCNN, whose windows read the order of words."""
+    config = world / "cnn.toml"
+    config.write_text("[training]\nepochs = 3\nminimum_count = 1\n[model]\nfilters = 8\n")
+    given = ("--vectors", world / "vectors.txt", "--substitutions", world / "table.json", "--config", config)
+    out = world / "cnn"
+    sgbt("train", world / "reviews.csv", "--model", "cnn", "--objective", "standard", "--out", out, *given)
+    return out
+
+
+def turned(text: str) -> set[str]:
+    """The text, and each that the edit of the page makes of it, by strings alone."""
+    words = text.rstrip(".").lower().split()
+    found = {" ".join(words)}
+    for place in range(1, len(words) - 1):
+        if words[place] == "and":
+            found.add(" ".join([*words[: place - 1], words[place + 1], "and", words[place - 1], *words[place + 2 :]]))
+    return found
+
+
+def test_a_threat_of_its_edit_is_certified_and_attacked_by_name(network: Path, world: Path) -> None:
+    classifier, allowed = load_classifier(network), turned("good and dull and odd")
+    assert allowed == {"good and dull and odd", "dull and good and odd", "good and odd and dull"}
+    threat, reviews = ("--threat", "conjuncts:1"), world / "reviews.csv"
+    given = (*threat, "--data", reviews, "--split", "all")
+    sgbt("certify", network, *given, "--out", network / "proofs.jsonl")
+    sgbt("attack", network, *given, "--method", "greedy", "--out", network / "attacks.jsonl")
+    with reviews.open(newline="") as stream:
+        texts = [row["text"] for row in csv.DictReader(stream)]
+    proofs, attacks = read_threat_rows(network / "proofs.jsonl"), read_attacks(network / "attacks.jsonl")
+    stays = {index: len(set(classifier.predict(sorted(turned(text))).labels)) == 1 for index, text in enumerate(texts)}
+    assert len(proofs) == len(attacks) == len(texts)
+    assert any(row.certified for row in proofs)
+    assert all(stays[row.index] for row in proofs if row.certified)
+    broken = [row for row in attacks if row.status == "success"]
+    assert broken
+    assert all(row.perturbed.rstrip(".").lower() in turned(row.original) for row in broken)
+    assert not {row.index for row in broken} & {row.index for row in proofs if row.certified}
 
 
 def test_a_grid_of_names_from_outside_comes_to_a_report(package: Path, tmp_path: Path, sgbt_command: Command) -> None:
@@ -173,6 +217,8 @@ def test_without_the_package_its_folder_and_its_rows_are_refused_in_a_sentence(
         monkeypatch.delitem(registry._loaded, NAMES[registry.group], raising=False)
     with pytest.raises(ModelError, match="mean"):
         load_classifier(run)
+    with pytest.raises(LexiconError, match="substitution table"):
+        parse_threat("conjuncts:1", lambda name: None)
     with pytest.raises(CertificateError, match="tiers among"):
         read_rows(run / "enumerated.jsonl")
 

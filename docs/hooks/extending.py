@@ -8,14 +8,12 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 PAGE = "howto/extending.md"
-SECTION = "## Adding a model, a tier, an attack or an objective\n"
+TITLE = "Adding a model, a threat, a tier, an attack or an objective\n"
 
 
 def on_files(files: Files, config: MkDocsConfig, **_: object) -> Files:
     """Add the page to the site."""
     text = (Path(config.config_file_path).parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    section = text.split(SECTION)[1].split("\n## ")[0]
-    files.append(
-        File.generated(config, PAGE, content=f"# Adding a model, a tier, an attack or an objective\n{section}")
-    )
+    section = text.split(f"## {TITLE}")[1].split("\n## ")[0]
+    files.append(File.generated(config, PAGE, content=f"# {TITLE}{section}"))
     return files
