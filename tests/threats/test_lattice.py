@@ -82,6 +82,13 @@ def test_word_edits_beside_typos(case: tuple[Vocabulary, str], other: Threat, to
     agree(threat if total is None else threat.within(total=total), *case, "ab' -")
 
 
+@pytest.mark.parametrize("text", ["a a", "aa aa a"])
+@pytest.mark.parametrize("total", [2, None])
+def test_equal_words_swapped_beside_a_typo(text: str, total: int | None) -> None:
+    threat = Threat.typos(1) | Threat.adjacent_swaps(at_most=1)
+    agree(threat if total is None else threat.within(total=total), Vocabulary(("a", "aa", "ab")), text, "ab ")
+
+
 def test_the_automaton_is_the_tokenizer() -> None:
     """All strings of up to five characters of those that the tokenizer treats differently."""
 

@@ -85,8 +85,8 @@ def insertions(edit: Edit, words: Words, place: int) -> Iterator[Rewrite]:
 
 
 def adjacent_swaps(edit: Edit, words: Words, place: int) -> Iterator[Rewrite]:
-    """Two different words in the other order."""
-    if place + 1 < len(words) and words[place + 1] != words[place]:
+    """Two words in the other order; equal ones too, for typing errors beside them then stand apart from both."""
+    if place + 1 < len(words):
         yield 2, ((words[place + 1],), (words[place],))
 
 

@@ -183,11 +183,13 @@ def _stretches(threat: Threat, tokens: Tokens, errors: TypingErrors, length: int
 def _written(
     kind: str, tokens: Tokens, place: int, taken: int, written: tuple[tuple[str, ...], ...]
 ) -> Iterator[Option]:
-    """The ways to write a rewrite, each word in the casing of one that it replaces."""
+    """The ways to write a rewrite that changes something, each word in the casing of one that it replaces."""
     shown = [tokens.text[tokens.starts[at] : tokens.ends[at]] for at in range(place, place + taken)]
     for number, words in enumerate(product(*written)):
         if number == MOST_WRITTEN:
             return
+        if words == tokens.words[place : place + taken]:
+            continue
         own = dict(zip(tokens.words[place : place + taken], shown, strict=True))
         cased = [own.get(word) or in_casing_of(shown[min(at, taken - 1)], word) for at, word in enumerate(words)]
         yield Option(kind, " ".join(cased))
