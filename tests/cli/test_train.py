@@ -131,7 +131,7 @@ def test_the_same_command_resumes_and_another_one_is_refused(
     ("arguments", "sentence"),
     [
         (("--objective", "sgtb"), "one of standard, gbm, sgbt, ibp"),
-        (("--model", "transformer"), "one of cnn, bilstm"),
+        (("--model", "transformer"), "one of auto, cnn, bilstm"),
         (("--preset", "paper"), "one of paper-bilstm-imdb"),
         (("--objective", "standard", "--beta", "1"), "an objective with beta"),
         (("--beta", "-1"), "beta at least 0"),

@@ -49,7 +49,12 @@ def test_health_names_the_models_by_their_identity_and_needs_no_token(pool: Pool
 
 def test_health_is_degraded_without_a_worker_and_does_not_say_why_to_strangers() -> None:
     pool: Any = SimpleNamespace(
-        limits=Limits(), models=[], identities=["x"], metrics=Metrics(), problems=["expected /secret/run"]
+        limits=Limits(),
+        models=[],
+        identities=["x"],
+        metrics=Metrics(),
+        problems=["expected /secret/run"],
+        behind=None,
     )
     health = TestClient(create_app(pool, token=TOKEN, names=LOOPBACK), base_url=ADDRESS).get("/health")
     assert health.status_code == 503

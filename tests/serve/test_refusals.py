@@ -72,6 +72,7 @@ class Stub:
     limits = Limits(burst=10**6, per_minute=10**6)
     metrics = Metrics()
     models = ({"name": "none", "labels": ["a", "b"]},)
+    behind = None
 
     def __init__(self, message: Mapping[str, Any] | None) -> None:
         self.message = message
@@ -111,7 +112,7 @@ def test_what_cannot_be_done_is_told_with_its_number(name: str, path: str) -> No
 
 
 def test_what_was_sent_is_not_sent_back_as_markup() -> None:
-    pool = SimpleNamespace(limits=Stub.limits, models=Stub.models, metrics=Stub.metrics)
+    pool = SimpleNamespace(limits=Stub.limits, models=Stub.models, metrics=Stub.metrics, behind=None)
     client = TestClient(create_app(pool, names=LOOPBACK), base_url=ADDRESS)  # type: ignore[arg-type]
     for told in (client.post("/predict", json={"<script>": 1}), client.get("/<script>"), client.get("/?<script>")):
         assert "text/html" not in told.headers["content-type"] or "<script>" not in told.text
