@@ -63,13 +63,11 @@ def train_(
     import torch
 
     from sgbt.cli import train_view as parts
-    from sgbt.cli.certify_view import show_classes
     from sgbt.cli.threat_fit import ThreatOptions, fit_to_threat
     from sgbt.cli.train_auto import AUTO, model_named, train_chosen
-    from sgbt.training import preset_for, preset_named, train
-    from sgbt.training.balance import unbalanced
-    from sgbt.training.config import read_toml, with_options
-    from sgbt.training.loop.listeners import Listeners, TensorBoardListener
+    from sgbt.cli.train_named import NamedOptions, train_named
+    from sgbt.training.config import read_toml
+    from sgbt.training.loop.listeners import TensorBoardListener
     from sgbt.training.loop.parallel import device_named, speaks
 
     console = Screen(quiet=not speaks())
@@ -99,46 +97,14 @@ def train_(
         reading.keep(out, whole)
         return
     read_vectors = cache(partial(opt.vectors_of, vectors, data_home=data_home))
+    read_table = partial(opt.table_of, substitutions, read_vectors, data_home=data_home)
     if model == AUTO:
-        table = opt.table_of(substitutions, read_vectors, data_home=data_home)
+        table = read_table()
         console.print(f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by")
         train_chosen(dataset, table, seed=seed, out=out, test=test, console=console)
-        reading.keep(out, whole)
-        console.print(f"saved in {out}")
-        return
-    kind = MODELS[model]
-    settings = preset_named(preset) if preset else preset_for(model, dataset.name)
-    settings = with_options(
-        settings, tables.get("training", {}) | ({"epochs": epochs} if epochs else {}), "the table training"
-    )
-    given = parts.model_options(model, tables)
-    start = parts.start_of(model, tables)
-    table = opt.table_of(substitutions, read_vectors, data_home=data_home)
-    options = kind.Options(classes=dataset.classes, **given)
-    network = kind.untrained(options, lambda: start.of(read_vectors(), table))
-    console.print(f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by")
-    console.print(f"{model} with objective {aim.name}")
-    if told := unbalanced(dataset.train.labels, dataset.label_names):
-        console.print(told)
-    if first := aim.recipe.description:
-        console.print(first)
-    with parts.TrainingView(console) as view:
-        run = train(
-            network,
-            dataset,
-            objective=aim,
-            substitutions=table,
-            seed=seed,
-            config=settings,
-            out=out,
-            listener=Listeners(view, *boards),
-            device=device,
-        )
+    else:
+        asked = NamedOptions(data, model, aim, tables, preset, epochs, seed, device, test, boards)
+        train_named(dataset, read_table, read_vectors, out, console, asked)
     if speaks():
         reading.keep(out, whole)
-        parts.show_dev(run, dataset.dev, console)
-    if test and speaks():
-        found = parts.answers(run.model, dataset.test)
-        console.print(parts.measured(found, dataset.test, out, aim, settings, seed))
-        show_classes(found, console)
     console.print(f"saved in {out}")
