@@ -54,6 +54,13 @@ def test_texts_are_encoded_and_a_function_is_certified(folder, capsys):
     assert "certified" in capsys.readouterr().out
 
 
+def test_an_encoder_of_typing_errors_says_what_it_knows(folder, capsys):
+    Path("reviews.csv").write_text("text,label\n" + "a splendid film,pos\nan awful movie,neg\n" * 20)
+    assert run("encode", "reviews.csv", "--threat", "typos:1", "--out", "encoded.csv") == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "threat typos:1; 6 known words, all others read as unk; 3 known where misspelt once" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -65,8 +65,7 @@ def encode_(
             write({**rows.columns, column: [made.encode(each) for each in texts]})
             total += len(texts)
     screen = Screen(stderr=True)
-    words, clusters = len(made.codes), len(set(made.codes.values()))
-    screen.print(f"{total:,} texts; {words:,} words in {clusters:,} clusters", markup=False)
+    screen.print(f"{total:,} texts; {made.summary}", markup=False)
 
 
 def _fitted(

@@ -3,7 +3,8 @@
 Parts are joined by + or |. A part is a substitution table by its name (`sgbt.threats.named`; the option at_most limits
 how many words are replaced), or an edit with its budget: typos:K, delete:K, delete:K:any, delete:K:the,a,
 duplicate:K, insert:K:very,quite, swap:K; a kind that another package registered, by its name: NAME:K or
-NAME:K:some,words. within:K limits all edits together.
+NAME:K:some,words. within:K limits all edits together. A name or word that would be misread stands in quotes, as a JSON
+string: "my table, a+b" or delete:1:"+","stop" (the words, where stop alone means stop words).
 """
 
 from __future__ import annotations
@@ -13,26 +14,32 @@ from collections.abc import Callable
 
 from sgbt.core.errors import LexiconError, did_you_mean
 from sgbt.core.registry import EDITS
+from sgbt.threats.edit_kinds import ANY
+from sgbt.threats.quoting import split, unquoted
 from sgbt.threats.table import SubstitutionTable
-from sgbt.threats.threat import Threat, joined
+from sgbt.threats.threat import STOP, STOP_WORDS, WITHIN, Threat, joined
 
 Tables = Callable[[str], SubstitutionTable | None]
 """Finds a table by its name."""
-WITHIN = "within"
 WHERE = "--threat"
 EXAMPLE = "for example counter_fitted + typos:1 + delete:2"
 
 
+def _words(written: str) -> tuple[str, ...]:
+    """The words of a list; "any" and "stop" alone mean what they say where they are not quoted."""
+    if written == STOP:
+        return STOP_WORDS
+    return tuple(unquoted(each) for each in split(written, ",")) if written else ()
+
+
 def _delete(budget: int, words: str) -> Threat:
-    if words in ("", "stop", "any"):
-        return Threat.deletions(words or "stop words", at_most=budget)
-    return Threat.deletions(words.split(","), at_most=budget)
+    return Threat.deletions(_words(words or STOP), at_most=budget)
 
 
 def _insert(budget: int, words: str) -> Threat:
     if not words:
         raise LexiconError(expected="words to insert", got="none", where=WHERE, remedy="write insert:1:very,quite")
-    return Threat.insertions(words.split(","), at_most=budget)
+    return Threat.insertions(ANY if words == ANY else _words(words), at_most=budget)
 
 
 OWN: dict[str, Callable[[int, str], Threat]] = {
@@ -47,7 +54,7 @@ TAKES_WORDS = ("delete", "insert")
 
 def parse_threat(written: str, tables: Tables) -> Threat:
     """The threat that a line names; `tables` finds substitution tables by name."""
-    parts = [part.strip() for part in re.split(r"[+|]", written)]
+    parts = [part.strip() for part in split(written, "+|")]
     if not all(parts):
         raise LexiconError(expected="threats joined by + or |", got=repr(written), where=WHERE, remedy=EXAMPLE)
     totals = [part for part in parts if part.partition(":")[0] == WITHIN]
@@ -61,21 +68,20 @@ def parse_threat(written: str, tables: Tables) -> Threat:
 
 
 def _part(part: str, tables: Tables) -> Threat:
-    head, _, rest = part.partition(":")
-    if head in OWN:
-        budget, _, words = rest.partition(":")
+    head, *rest = split(part, ":")
+    if head in OWN or (head in EDITS and head not in EDITS.own):
+        budget, words = (rest[0] if rest else ""), ":".join(rest[1:])
+        if head not in OWN:
+            return Threat.edit(head, at_most=_budget(budget, part), words=_words(words))
         if words and head not in TAKES_WORDS:
             raise LexiconError(expected=f"{head} with a number alone", got=repr(part), where=WHERE)
         return OWN[head](_budget(budget, part), words)
-    if head in EDITS and head not in EDITS.own:
-        budget, _, words = rest.partition(":")
-        return Threat.edit(head, at_most=_budget(budget, part), words=words.split(",") if words else ())
-    options = [each for each in rest.split(",") if each]
+    options = [each for each in ":".join(rest).split(",") if each]
     limits = [each for each in options if each.startswith("at_most=")]
     kept = ",".join(each for each in options if each not in limits)
-    near = did_you_mean(head, [*OWN, *EDITS])
+    name, near = unquoted(head), did_you_mean(head, [*OWN, *EDITS])
     try:
-        table = tables(f"{head}:{kept}" if kept else head)
+        table = tables(f"{name}:{kept}" if kept else name)
     except LexiconError as problem:
         if not near:
             raise
@@ -87,6 +93,6 @@ def _part(part: str, tables: Tables) -> Threat:
 
 
 def _budget(written: str, part: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,6}", written):
+    if not re.fullmatch(r"[0-9]{1,7}", written):
         raise LexiconError(expected="a whole number as the budget", got=repr(part), where=WHERE, remedy=EXAMPLE)
     return int(written)

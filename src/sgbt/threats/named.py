@@ -5,6 +5,7 @@ A name may carry options, `neighbours:nearest=8,distance=0.5,normalised=false`, 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
@@ -59,6 +60,25 @@ _OPTIONS: dict[str, dict[str, type]] = {
     "wordnet_hypernyms": {"largest": int},
     "sememes": {"translations": bool},
 }
+_TITLES = {
+    r"counter-fitted \(Jia et al\. 2019\), nearest (\d+)": "counter_fitted:nearest={}",
+    r"counter-fitted here \(.+, WordNet\), nearest (\d+) within ([\d.e-]+)": "counter_fit:nearest={},distance={}",
+    r"neighbours in .+ of raw vectors, nearest (\d+) within ([\d.e-]+)": (
+        "neighbours:nearest={},distance={},normalised=false"
+    ),
+    r"neighbours in .+, nearest (\d+) within ([\d.e-]+)": "neighbours:nearest={},distance={}",
+    r"WordNet 3\.0 synonyms": "wordnet",
+    r"WordNet 3\.0 sister terms \(same hypernyms, groups of at most (\d+) words\)": "wordnet_hypernyms:largest={}",
+    r"sememes \(stand-in for HowNet\)": "sememes",
+    r"sememes \(stand-in for HowNet, with translations\)": "sememes:translations=true",
+}
+"""What tables call themselves, in rows and names of threats, and how that is written; vectors are those at hand."""
+
+
+def _of_title(name: str) -> str:
+    """The name by which a table is found that calls itself so; any other name as it is."""
+    found = ((re.fullmatch(title, name.strip()), written) for title, written in _TITLES.items())
+    return next((written.format(*match.groups()) for match, written in found if match), name)
 
 
 def table_named(name: str, vectors: EmbeddingTable | Read, *, data_home: Path | None) -> SubstitutionTable | None:
@@ -77,7 +97,8 @@ def table_named(name: str, vectors: EmbeddingTable | Read, *, data_home: Path | 
 
 def check_table_name(name: str) -> list[tuple[str, dict[str, Any]]]:
     """The names that a name joins, with the options of each; a misspelt one is refused before anything is read."""
-    return [(part, {}) if _is_file(part) else _parsed(part) for part in ([name] if _is_file(name) else name.split("+"))]
+    parts = [name] if _is_file(name) else _of_title(name).split("+")
+    return [(part, {}) if _is_file(part) else _parsed(_of_title(part)) for part in parts]
 
 
 def _is_file(name: str) -> bool:

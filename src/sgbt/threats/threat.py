@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sgbt.core.errors import LexiconError
+from sgbt.core.registry import EDITS
 from sgbt.data import Tokenizer
 from sgbt.threats.edit_kinds import ANY, KINDS
+from sgbt.threats.quoting import MARKS, parts_of_union, quoted
 from sgbt.threats.table import SubstitutionTable, keeping_rules
 
 STOP_WORDS = tuple(
@@ -33,6 +35,8 @@ STOP_WORDS = tuple(
     """.split()  # noqa: SIM905 - a list of so many words is read as text
 )
 """Function words of English; negations (no, nor, not, n't) are not among them, for they change what a text says."""
+STOP, WITHIN = "stop", "within"
+"""What the command line calls stop words, and the budget of all edits together."""
 MOST = 1_000_000
 _SHORT = {"deletions": "delete", "duplications": "duplicate", "insertions": "insert", "adjacent_swaps": "swap"}
 _FORMAT, _VERSION = "sgbt-threat", 1
@@ -69,9 +73,11 @@ class Edit:
 
     @property
     def name(self) -> str:
-        """As the command line writes it."""
+        """As the command line writes it; of a union of tables each by its name."""
         if self.table is not None:
-            return self.table.name + ("" if self.at_most is None else f":at_most={self.at_most}")
+            limit = "" if self.at_most is None else f":at_most={self.at_most}"
+            reserved = {*_SHORT.values(), "typos", WITHIN, *EDITS}
+            return " | ".join(quoted(each, reserved=reserved) + limit for each in parts_of_union(self.table.name))
         words = f":{_words_name(self.words)}" if self.words else ""
         return f"{_SHORT.get(self.kind, self.kind)}:{self.at_most}{words}"
 
@@ -178,8 +184,8 @@ class Threat:
 
     @property
     def name(self) -> str:
-        """As the command line writes it."""
-        parts = [edit.name for edit in self.edits] + ([f"within:{self.total}"] if self.total is not None else [])
+        """As the command line writes it: `parse_threat` reads it back, given a way to find tables by their names."""
+        parts = [edit.name for edit in self.edits] + ([f"{WITHIN}:{self.total}"] if self.total is not None else [])
         return " + ".join(parts)
 
     @cached_property
@@ -197,6 +203,9 @@ class Threat:
 
     def __hash__(self) -> int:
         return int(self.hash[:15], 16)
+
+    def __str__(self) -> str:
+        return self.name
 
     def __repr__(self) -> str:
         return f"Threat({self.name!r}, hash {self.hash[:12]})"
@@ -239,14 +248,19 @@ def _edit_of(fields: object) -> Edit:
 def _named_words(words: str | Iterable[str]) -> tuple[str, ...]:
     if not isinstance(words, str):
         return tuple(words)
-    known: dict[str, tuple[str, ...]] = {ANY: (ANY,), "stop words": STOP_WORDS, "stop": STOP_WORDS}
+    known: dict[str, tuple[str, ...]] = {ANY: (ANY,), "stop words": STOP_WORDS, STOP: STOP_WORDS}
     if words not in known:
         raise LexiconError(expected='"stop words", "any" or a list of words', got=repr(words), where="a threat")
     return known[words]
 
 
 def _words_name(words: tuple[str, ...]) -> str:
-    return "stop" if set(words) == set(STOP_WORDS) else ",".join(words)
+    """Words with commas between them, "any" or "stop"; the word "stop" alone is quoted, to be told from these."""
+    if words == (ANY,):
+        return ANY
+    if set(words) == set(STOP_WORDS):
+        return STOP
+    return ",".join(quoted(word, marks=MARKS + ",", reserved=(ANY, STOP)) for word in words)
 
 
 def _checked_words(words: tuple[str, ...], kind: str) -> tuple[str, ...]:

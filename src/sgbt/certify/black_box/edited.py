@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sgbt.certify.black_box.rendering import rendered
-from sgbt.certify.black_box.spelling import SpelledLatticeMaker, SpelledVocabulary
+from sgbt.certify.black_box.spelling import SpelledLatticeMaker, SpelledVocabulary, is_correctable
 from sgbt.core.errors import LexiconError
 from sgbt.core.files import atomic_write
 from sgbt.data import Tokenizer
@@ -127,6 +127,16 @@ class EditedEncoder:
     def threat_hash(self) -> str:
         """What certificates call the threat."""
         return self.threat.hash
+
+    @property
+    def summary(self) -> str:
+        """What it knows, in figures."""
+        known = f"threat {self.threat}; {len(self.words):,} known words, all others read as {UNKNOWN_WORD}"
+        if self.codes:
+            known += f"; {len(self.codes):,} of them in {len(set(self.codes.values())):,} clusters"
+        if correctable := sum(map(is_correctable, self.words[: self.frequent])):
+            known += f"; {correctable:,} known where misspelt once"
+        return known
 
     def encode(self, text: str) -> str:
         """The text as models read it."""

@@ -134,6 +134,11 @@ class Encoder:
             digest.update(f"{word}\t{self.codes[word]}\n".encode())
         return digest.hexdigest()
 
+    @property
+    def summary(self) -> str:
+        """What it knows, in figures."""
+        return f"{len(self.codes):,} words in {len(set(self.codes.values())):,} clusters"
+
     def encode(self, text: str) -> str:
         """The text as models read it; nothing of it depends on which word of a cluster was written."""
         codes, tokens = self.codes, self.tokenizer.tokenize(text)
