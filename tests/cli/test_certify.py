@@ -129,6 +129,11 @@ def test_certify_against_a_threat(reviews: Path, tmp_path: Path, capfd: pytest.C
     assert attacked.returncode == 0, attacked.stderr
     assert "threat typos:1" in attacked.stdout
     assert {row.method for row in read_attacks(tmp_path / "attacks.jsonl")} == {"greedy", "beam", "genetic", "charmer"}
+    explained = sgbt("explain", folder, "good good bad", "--threat", "delete:1:any")
+    assert explained.returncode == 0, explained.stderr
+    assert "against delete:1:any; nothing that it allows changes the label" in explained.stdout
+    assert "worst version found, read as" in explained.stdout
+    assert "(left out)" in explained.stdout
     refused = sgbt(*options, "--threat", "typo:1")
     assert refused.returncode == 2
     assert "did you mean typos" in refused.stderr

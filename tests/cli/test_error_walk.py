@@ -153,6 +153,11 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "report: a file": (["report", "reviews.csv"], "reviews.csv"),
     # explain, publish, data
     "explain: no such label": (["explain", "run", "a film", "--defend", "superb"], "one of"),
+    "explain: a budget beside a threat": (
+        ["explain", "run", "a film", "--threat", "typos:1", "--max-substitutions", "1"],
+        "budgets within the threat",
+    ),
+    "explain: no such threat": (["explain", "run", "a film", "--threat", "typo:1"], "did you mean typos"),
     "explain: fewer than none": (["explain", "run", "a film", "--max-substitutions", "-1"], "-1"),
     "publish: into a full folder": (["publish", "run", "--out", "folder-full"], "a new folder"),
     "publish: into a file": (["publish", "run", "--out", "reviews.csv"], "a new folder"),

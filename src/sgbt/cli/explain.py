@@ -9,7 +9,7 @@ import typer
 
 from sgbt.cli import options as opt
 from sgbt.cli.screen import Screen
-from sgbt.core.errors import SgbtWarning
+from sgbt.core.errors import CertificateError, SgbtWarning
 
 console = Screen()
 
@@ -22,11 +22,13 @@ def explain_(
     max_substitutions: opt.Budget = None,
     substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
+    threat: opt.ThreatName = None,
     data_home: opt.DataHome = None,
 ) -> None:
     """Show what an adversary would replace in a text, and whether the label is proven to stay.
 
-    Words are replaced one by one: edits that join or split words are not covered.
+    Words are replaced one by one; with --threat, whatever it allows is tried and proven: typing errors that join or
+    split words, words left out, put in or swapped.
     """
     from sgbt.certify import explain
     from sgbt.cli import explain_view as view
@@ -35,7 +37,22 @@ def explain_(
     classifier = load_classifier(run)
     if label is not None:
         warnings.warn("--label is called --defend in sgbt explain now.", SgbtWarning, stacklevel=1)
-    table = opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
+    if threat is not None:
+        asked = opt.threat_for(classifier, threat, vectors=vectors, data_home=data_home)
+        if not asked.only_substitutions:
+            from sgbt.certify.edits import explain_against
+            from sgbt.cli.explain_threat import show
+
+            if max_substitutions is not None:
+                raise CertificateError(
+                    expected="budgets within the threat", got="--max-substitutions beside it", where="--threat"
+                )
+            defended = view.number_of(classifier, defend or label)
+            show(explain_against(classifier, text, asked, label=defended), asked, classifier, console)
+            return
+        table, max_substitutions = opt.as_table(asked, max_substitutions)
+    else:
+        table = opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
     told = explain(
         classifier, text, table, label=view.number_of(classifier, defend or label), max_substitutions=max_substitutions
     )
