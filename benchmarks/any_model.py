@@ -1,16 +1,20 @@
 """Models that are not sgbt's own on IMDB: clean before, clean on encoded text, certified; and smoothing beside them.
 
-Run: python benchmarks/any_model.py MODEL [--texts N] [--encoder FILE] [--out FILE], with MODEL one of those below.
-All of IMDB's 25,000 train texts are trained on; settings were chosen on a dev split of them. Without --texts all test
-texts are certified, else a random sample (seed 0). vader needs the package vaderSentiment on the path. A row has the
+Run: python benchmarks/any_model.py MODEL [--threat THREAT] [--distinction D] [--data sst2] [--texts N] [--encoder FILE]
+[--out FILE], with MODEL one of those below. All of IMDB's 25,000 train texts are trained on; settings were chosen on a
+dev split of them. With --data sst2, its sentences are read from $SGBT_DATA. Without --texts all test texts are
+certified, else a random sample (seed 0). vader needs the package vaderSentiment on the path. A row has the
 verdict of every text as one letter: certified, broken, abstained, misclassified, vacuous; statistical for smoothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,8 @@ from sklearn.pipeline import make_pipeline
 import sgbt
 from sgbt.bridges.sklearn import CertifiedClassifier, additive_of, scores_of
 from sgbt.certify.black_box import Deletion, Encoder, Substitution, certify_encoded, certify_smoothed, read_encoder
+from sgbt.certify.black_box.encoder import DISTINCTION
+from sgbt.certify.black_box.fitting import AnyEncoder
 
 ROUNDS = {"logistic": 2, "logistic-binary": 1, "naive-bayes": 0}
 WORDS = r"(?u)\b\w\w+\b|[!?]"
@@ -47,27 +53,46 @@ LETTERS = {"certified": "c", "broken": "b", "abstained": "a", "misclassified": "
 def main() -> None:
     """Train, certify, and append a row."""
     options = parsed()
-    data, table = sgbt.load_dataset("imdb"), sgbt.SubstitutionTable.counter_fitted()
-    texts = [*data.train.texts, *data.dev.texts]
-    labels = np.concatenate([data.train.labels, data.dev.labels])
-    order = np.random.default_rng(0).permutation(len(data.test))[: options.texts]
-    chosen = order if options.texts else np.arange(len(data.test))
-    test, truth = [data.test.texts[each] for each in chosen], data.test.labels[chosen]
+    texts, labels, tested, truth = sst2() if options.data == "sst2" else imdb()
+    order = np.random.default_rng(0).permutation(len(tested))[: options.texts] if options.texts else range(len(tested))
+    chosen = list(order)
+    test, truth = [tested[each] for each in chosen], truth[chosen]
     make = smoothed if options.model in NOISES else vader if options.model == "vader" else trained
-    row = make(options, table, texts, labels, test, truth)
-    about = {"model": options.model, "texts": len(test), "table": table.hash[:12], "test": data.test.hash[:12]}
-    with trials(options.out, "model", "texts") as file:
+    row = make(options, texts, labels, test, truth)
+    about = {"model": options.model, "data": options.data, "threat": options.threat, "texts": len(test)}
+    with trials(options.out, "model", "texts", "table") as file:
         file.append({**about, **row, **made_by()})
     print({name: value for name, value in row.items() if name != "verdicts"})
 
 
-def trained(options: Any, table: Any, texts: list[str], labels: Any, test: list[str], truth: Any) -> dict[str, Any]:
+def imdb() -> tuple[list[str], np.ndarray, Sequence[str], np.ndarray]:
+    """Texts and labels of train and of test."""
+    data = sgbt.load_dataset("imdb")
+    labels = np.concatenate([data.train.labels, data.dev.labels])
+    return [*data.train.texts, *data.dev.texts], labels, data.test.texts, data.test.labels
+
+
+def sst2() -> tuple[list[str], np.ndarray, Sequence[str], np.ndarray]:
+    """The sentences of SST-2, as published: train and test."""
+    found: list[Any] = []
+    for name in ("train", "test"):
+        path = Path(os.environ["SGBT_DATA"]) / "sst2" / f"{name}.jsonl.gz"
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            rows = [json.loads(line) for line in stream]
+        found += [[row["text"] for row in rows], np.array([row["label"] for row in rows])]
+    return found[0], found[1], found[2], found[3]
+
+
+def trained(options: Any, texts: list[str], labels: Any, test: list[str], truth: Any) -> dict[str, Any]:
     """A pipeline on the texts as they are, and on encoded ones."""
     before = PIPELINES[options.model]().fit(texts, labels)
     clean_before = float((before.predict(test) == truth).mean())
     print("before", clean_before, flush=True)
     begun = time.perf_counter()
-    model = CertifiedClassifier(PIPELINES[options.model](), table, rounds=ROUNDS[options.model]).fit(texts, labels)
+    rounds = ROUNDS[options.model] if "typos" not in options.threat else 0
+    model = CertifiedClassifier(
+        PIPELINES[options.model](), options.threat, distinction=options.distinction, rounds=rounds
+    ).fit(texts, labels)
     training = time.perf_counter() - begun
     if options.encoder:
         model.encoder_.to_json(options.encoder)
@@ -77,18 +102,19 @@ def trained(options: Any, table: Any, texts: list[str], labels: Any, test: list[
         test,
         model.encoder_,
         labels=truth.tolist(),
-        additive=additive_of(model.estimator_),
+        additive=additive_of(model.estimator_) if isinstance(model.encoder_, Encoder) else None,
         max_queries=options.max_queries,
         fingerprint=options.model,
     )
     return figures(rows, time.process_time() - spent, model.encoder_, options.max_queries) | {
         "clean_before": clean_before,
-        "rounds": ROUNDS[options.model],
+        "rounds": rounds,
+        "distinction": options.distinction,
         "training_seconds": round(training),
     }
 
 
-def vader(options: Any, table: Any, texts: list[str], labels: Any, test: list[str], truth: Any) -> dict[str, Any]:
+def vader(options: Any, texts: list[str], labels: Any, test: list[str], truth: Any) -> dict[str, Any]:
     """A scorer by rules, as its authors publish it; only its texts are encoded."""
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
@@ -98,7 +124,10 @@ def vader(options: Any, table: Any, texts: list[str], labels: Any, test: list[st
         compound = np.array([analyser.polarity_scores(text)["compound"] for text in given])
         return np.stack([-compound, compound], axis=1)
 
-    encoder = read_encoder(options.encoder) if options.encoder else Encoder.fit(texts, table, labels.tolist())
+    if options.encoder:
+        encoder = read_encoder(options.encoder)
+    else:
+        encoder = Encoder.fit(texts, sgbt.SubstitutionTable.counter_fitted(), labels.tolist())
     spent = time.process_time()
     rows = certify_encoded(
         scores, test, encoder, labels=truth.tolist(), max_queries=options.max_queries, fingerprint="vaderSentiment"
@@ -107,8 +136,9 @@ def vader(options: Any, table: Any, texts: list[str], labels: Any, test: list[st
     return found | {"clean_before": float((scores(test).argmax(axis=1) == truth).mean())}
 
 
-def smoothed(options: Any, table: Any, texts: list[str], labels: Any, test: list[str], truth: Any) -> dict[str, Any]:
+def smoothed(options: Any, texts: list[str], labels: Any, test: list[str], truth: Any) -> dict[str, Any]:
     """The logistic pipeline on noisy texts, smoothed by the same noise."""
+    table = sgbt.SubstitutionTable.counter_fitted()
     noise = NOISES[options.model](table)
     tokenizer, rng = sgbt.Tokenizer(), np.random.default_rng(0)
     noisy = [noise.sampled(tokenizer.words(text), 1, rng)[0] for text in texts]
@@ -121,6 +151,7 @@ def smoothed(options: Any, table: Any, texts: list[str], labels: Any, test: list
     letters = {"statistical": "s", "abstained": "a", "misclassified": "m"}
     radii = [-1 if row.label != row.predicted else 10**6 if row.radius is None else row.radius for row in rows]
     return {
+        "table": table.hash[:12],
         "clean_before": clean_before,
         "clean": float(np.mean([row.label == row.predicted for row in rows])),
         "statistical": float(np.mean([row.verdict == "statistical" for row in rows])),
@@ -133,10 +164,11 @@ def smoothed(options: Any, table: Any, texts: list[str], labels: Any, test: list
     }
 
 
-def figures(rows: list[Any], spent: float, encoder: Encoder, most: int) -> dict[str, Any]:
+def figures(rows: list[Any], spent: float, encoder: AnyEncoder, most: int) -> dict[str, Any]:
     """What the certificates come to."""
     verdicts = "".join(LETTERS[row.verdict] for row in rows)
     return {
+        "table": encoder.threat_hash[:12],
         "clean": 1 - verdicts.count("m") / len(rows),
         "certified": verdicts.count("c") / len(rows),
         "broken": verdicts.count("b") / len(rows),
@@ -156,6 +188,9 @@ def parsed() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", choices=(*PIPELINES, "vader", *NOISES))
+    parser.add_argument("--threat", default="counter_fitted")
+    parser.add_argument("--distinction", type=float, default=DISTINCTION)
+    parser.add_argument("--data", choices=("imdb", "sst2"), default="imdb")
     parser.add_argument("--texts", type=int)
     parser.add_argument("--encoder", type=Path)
     parser.add_argument("--max-queries", type=int, default=4096)
