@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from sgbt.attacks import read_rows as read_attacks
 from sgbt.certify import certify, check_consistent, read_rows, rounding
-from sgbt.certify.edits import read_threat_rows
+from sgbt.certify.edits import ThreatCertificate
 from sgbt.cli.app import app
 from sgbt.core.errors import CertificateError, LexiconError, ModelError, TrainingError
 from sgbt.core.registry import ATTACKS, EDITS, MODELS, OBJECTIVES, TIERS
@@ -169,7 +169,7 @@ def test_a_threat_of_its_edit_is_certified_and_attacked_by_name(network: Path, w
     sgbt("attack", network, *given, "--method", "greedy", "--out", network / "attacks.jsonl")
     with reviews.open(newline="") as stream:
         texts = [row["text"] for row in csv.DictReader(stream)]
-    proofs, attacks = read_threat_rows(network / "proofs.jsonl"), read_attacks(network / "attacks.jsonl")
+    proofs, attacks = read_rows(network / "proofs.jsonl", ThreatCertificate), read_attacks(network / "attacks.jsonl")
     stays = {index: len(set(classifier.predict(sorted(turned(text))).labels)) == 1 for index, text in enumerate(texts)}
     assert len(proofs) == len(attacks) == len(texts)
     assert any(row.certified for row in proofs)

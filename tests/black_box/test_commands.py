@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import sys
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from tests.cli.walked import run
 from tests.small import TABLE
 
-from sgbt.certify.black_box import EditedEncoder, read_encoded, read_encoder
+from sgbt.certify import read_rows
+from sgbt.certify.black_box import EditedEncoder, EncodedCertificate, read_encoder
 
 ROWS = [("A GOOD film", "pos"), ("an awful film", "neg"), ("great plot", "pos"), ("a bad movie", "neg")]
 MODEL = """
@@ -48,7 +50,7 @@ def test_texts_are_encoded_and_a_function_is_certified(folder, capsys):
     assert run(*asked, "--dry-run") == 0
     assert "4 texts: at most" in capsys.readouterr().out
     assert run(*asked, "--out", "rows.jsonl") == 0
-    rows = read_encoded("rows.jsonl")
+    rows = read_rows("rows.jsonl", EncodedCertificate)
     assert [row.label for row in rows] == [1, 0, 1, 0]
     assert {row.model_hash for row in rows} == {"a rule"}
     assert "certified" in capsys.readouterr().out
@@ -59,6 +61,52 @@ def test_an_encoder_of_typing_errors_says_what_it_knows(folder, capsys):
     assert run("encode", "reviews.csv", "--threat", "typos:1", "--out", "encoded.csv") == 0
     said = " ".join(capsys.readouterr().err.split())
     assert "threat typos:1; 6 known words, all others read as unk; 3 known where misspelt once" in said
+
+
+CALLED = ["--callable", "my_rules:scores", "--encoder", "encoder.json"]
+
+
+def test_rows_of_a_function_are_proven_again(folder, capsys):
+    assert run("encode", "reviews.csv", "--threat", "table.json", "--encoder", "encoder.json", "--out", "e.csv") == 0
+    assert run("certify", "reviews.csv", *CALLED, "--out", "rows.jsonl") == 0
+    capsys.readouterr()
+    assert run("verify", "rows.jsonl", *CALLED, "--data", "reviews.csv") == 0
+    said = capsys.readouterr().out
+    assert "model, encoder, table, text, label: as the rows say, 4 of 4 rows" in said
+    assert "proven again: 4 of 4 rows; none claims too much" in said
+    rows = [json.loads(line) for line in Path("rows.jsonl").read_text().splitlines()]
+    certified = next(row for row in rows if row["verdict"] == "certified")
+    for change, fault in (
+        ({"margin": 9.0}, "margin 9"),
+        ({"words": 4}, "words 4"),
+        ({"model_hash": "b"}, "the model b"),
+    ):
+        forged = [row | change if row is certified else row for row in rows]
+        Path("forged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in forged))
+        assert run("verify", "forged.jsonl", *CALLED, "--data", "reviews.csv") == 1
+        said = capsys.readouterr().err
+        assert fault in said
+        assert f"text {certified['index']} " in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "expected --model, or --callable with --encoder, got neither"),
+        (["--model", "run", *CALLED], "got both"),
+        (CALLED[:2], "an encoder"),
+        (CALLED, "expected the texts of the rows, got none"),
+        ([*CALLED, "--data", "reviews.csv", "--attacks", "attacks.jsonl"], "attacks.jsonl"),
+    ],
+)
+def test_what_rows_of_a_function_cannot_be_verified_with_is_one_sentence(folder, capsys, arguments, sentence):
+    assert run("encode", "reviews.csv", "--threat", "table.json", "--encoder", "encoder.json", "--out", "e.csv") == 0
+    assert run("certify", "reviews.csv", *CALLED, "--out", "rows.jsonl") == 0
+    capsys.readouterr()
+    assert run("verify", "rows.jsonl", *arguments) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize(

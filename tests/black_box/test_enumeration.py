@@ -13,7 +13,7 @@ from tests.black_box.strings import encoders, every_text, random_callable, texts
 from tests.small import TABLE
 
 from sgbt.certify import read_rows
-from sgbt.certify.black_box import Answer, EncodedSummary, Encoder, certify_encoded, read_encoded
+from sgbt.certify.black_box import Answer, EncodedCertificate, EncodedSummary, Encoder, certify_encoded
 from sgbt.certify.rows.summary import Summary
 from sgbt.core.errors import AttackError, CertificateError, ForgedRowError
 
@@ -139,7 +139,7 @@ def test_certificates_of_callables_are_not_summed_up_as_those_of_models(tmp_path
 
 
 def test_rows_are_resumed_and_belong_to_one_callable(tmp_path, monkeypatch):
-    monkeypatch.setattr("sgbt.certify.black_box.certifying.RECHECKED", 0)
+    monkeypatch.setattr("sgbt.certify.black_box.certifying._Prover.rechecked", 0)
     out, classify = tmp_path / "rows.jsonl", random_callable(3, bias=0.6)
     texts = ["good film", "bad movie", "very good"]
     with pytest.raises(AttackError, match="fingerprint"):
@@ -154,7 +154,7 @@ def test_rows_are_resumed_and_belong_to_one_callable(tmp_path, monkeypatch):
     lines = out.read_bytes().splitlines(keepends=True)
     out.write_bytes(lines[0] + lines[1] + lines[2][:30])
     again = certify_encoded(counting, texts, ENCODER, out=out, fingerprint="a 1")
-    assert again == first == read_encoded(out)
+    assert again == first == read_rows(out, EncodedCertificate)
     assert len(asked) < sum(row.queries for row in first)
     with pytest.raises(CertificateError, match="model hash a 2"):
         certify_encoded(classify, texts, ENCODER, out=out, fingerprint="a 2")
@@ -184,5 +184,5 @@ def test_a_certificate_cannot_contradict_itself(tmp_path):
     forged = (tmp_path / "a").read_text().replace('"predicted": 0', '"predicted": 1')
     (tmp_path / "a").write_text(forged)
     with pytest.raises(CertificateError, match="contradict"):
-        read_encoded(tmp_path / "a")
+        read_rows(tmp_path / "a", EncodedCertificate)
     assert row.certified

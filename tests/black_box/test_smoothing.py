@@ -14,15 +14,16 @@ from tests.black_box.strings import random_callable
 from tests.black_box.test_enumeration import ENCODER
 from tests.small import TABLE
 
+from sgbt.certify import read_rows
 from sgbt.certify.black_box import (
     Deletion,
+    EncodedCertificate,
     EncodedSummary,
+    StatisticalCertificate,
     StatisticalSummary,
     Substitution,
     certify_encoded,
     certify_smoothed,
-    read_encoded,
-    read_statistical,
 )
 from sgbt.certify.black_box.smoothing import clopper_pearson, radius_of
 from sgbt.core.errors import CertificateError, ForgedRowError
@@ -153,7 +154,7 @@ def test_a_seed_decides_everything_and_rows_are_resumed(tmp_path):
     lines = out.read_bytes().splitlines(keepends=True)
     out.write_bytes(lines[0] + lines[1][:40])
     assert certify_smoothed(random_callable(1), texts, Substitution(TABLE), out=out, **options) == first
-    assert read_statistical(out) == first
+    assert read_rows(out, StatisticalCertificate) == first
     assert first != certify_smoothed(random_callable(1), texts, Substitution(TABLE), seed=1, **options)
     with pytest.raises(CertificateError, match="rows with noise"):
         certify_smoothed(random_callable(1), texts, Deletion(), out=out, **options)
@@ -202,9 +203,9 @@ def test_proofs_and_statistics_are_never_mixed(tmp_path):
     proofs = certify_encoded(classify, ["good"], ENCODER, fingerprint="x", out=tmp_path / "proofs")
     guesses = certify_smoothed(classify, ["good"], Deletion(), samples=20, fingerprint="x", out=tmp_path / "guesses")
     assert {proofs[0].kind, guesses[0].kind} == {"proven", "statistical"}
-    for read, name in ((read_encoded, "guesses"), (read_statistical, "proofs")):
+    for kind, name in ((EncodedCertificate, "guesses"), (StatisticalCertificate, "proofs")):
         with pytest.raises(CertificateError, match="a row of kind"):
-            read(tmp_path / name)
+            read_rows(tmp_path / name, kind)
     for summary in (EncodedSummary, StatisticalSummary):
         with pytest.raises(CertificateError, match="alone"):
             summary.of([*proofs, *guesses])

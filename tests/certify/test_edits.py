@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from tests.threats.brute_force import READ, versions
 
 import sgbt
+from sgbt.certify import read_rows
 from sgbt.certify.certificate import Verdict
-from sgbt.certify.edits import ThreatCertificate, ThreatSummary, certify_against, read_threat_rows
+from sgbt.certify.edits import ThreatCertificate, ThreatSummary, certify_against
 from sgbt.core.errors import CertificateError
 from sgbt.models import BagOfWords, TextClassifier
 from sgbt.models.sum import Sum
@@ -132,7 +133,7 @@ def test_rows_name_the_threat_and_are_taken_up_again(tmp_path: Path) -> None:
     first = certify_against(classifier, ["ab a"], threat, out=path)
     both = certify_against(classifier, ["ab a", "b"], threat, out=path)
     assert both[0] == first[0]
-    assert read_threat_rows(path) == both
+    assert read_rows(path, ThreatCertificate) == both
     row = json.loads(path.read_text().splitlines()[0])
     assert (row["threat"], row["threat_hash"]) == ("typos:1", threat.hash)
     assert ThreatSummary.of(both).clean.total == 2
@@ -178,7 +179,9 @@ def test_what_is_not_proven_is_refused() -> None:
 @pytest.mark.parametrize("name", ["agnews-typos-{}", "agnews-typos-{}-vectors"])
 def test_published_rows_agree_with_each_other(name: str) -> None:
     folder = Path(__file__).parents[2] / "results" / "threats"
-    one, two = ({row.index: row for row in read_threat_rows(folder / f"{name.format(k)}.jsonl")} for k in (1, 2))
+    one, two = (
+        {row.index: row for row in read_rows(folder / f"{name.format(k)}.jsonl", ThreatCertificate)} for k in (1, 2)
+    )
     for index, row in two.items():
         assert (row.text_hash, row.label, row.model_hash) == tuple(
             getattr(one[index], name) for name in ("text_hash", "label", "model_hash")

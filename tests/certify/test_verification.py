@@ -220,10 +220,9 @@ def test_attack_rows_are_asked_again_and_compared(
 
 def _without_proofs(classifier: TextClassifier, rows: list[Certificate], attacks: list[AttackResult]) -> None:
     """Only what rows say of each other."""
-    from sgbt.certify.prepared import Prepared
     from sgbt.certify.rows.attacked import check_attacks
 
-    check_attacks(Prepared.of(classifier), rows, attacks, dict(enumerate(TEXTS.texts)))
+    check_attacks(classifier, rows, attacks, small.TABLE, dict(enumerate(TEXTS.texts)))
 
 
 def test_a_row_whose_text_is_missing_is_no_lie_but_an_error(

@@ -106,7 +106,7 @@ def test_certify_against_a_threat(reviews: Path, tmp_path: Path, capfd: pytest.C
     import torch
 
     from sgbt.attacks import read_rows as read_attacks
-    from sgbt.certify.edits import read_threat_rows
+    from sgbt.certify.edits import ThreatCertificate
     from sgbt.models import BagOfWords, TextClassifier
     from sgbt.threats import Vocabulary
 
@@ -121,7 +121,7 @@ def test_certify_against_a_threat(reviews: Path, tmp_path: Path, capfd: pytest.C
     told = sgbt(*options, "--threat", "typos:1 + delete:1:any", "--out", out)
     assert told.returncode == 0, told.stderr
     assert "threat typos:1 + delete:1:any" in told.stdout
-    rows = read_threat_rows(out)
+    rows = read_rows(out, ThreatCertificate)
     assert f"{sum(row.stays for row in rows):,}" in told.stdout
     assert {row.threat for row in rows} == {"typos:1 + delete:1:any"}
     _verify_against_a_threat(options, out, len(rows), capfd)
@@ -147,6 +147,13 @@ def _verify_against_a_threat(
     told = capfd.readouterr().out
     assert f"model, threat, text, label: as the rows say, {count} of {count} rows" in told
     assert f"proven again: {count} of {count} rows; none claims too much" in told
+    attacked = out.with_name("attacked.jsonl")
+    assert (
+        walked.run("attack", *map(str, options[1:]), "--threat", "typos:1 + delete:1:any", "--out", str(attacked)) == 0
+    )
+    capfd.readouterr()
+    assert walked.run(*words, "--attacks", str(attacked)) == 0
+    assert f"attack rows replayed: {count}, none contradicts" in capfd.readouterr().out
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     lines[-1]["margin"] += 1e-3
     out.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -155,7 +162,7 @@ def _verify_against_a_threat(
     assert walked.run(*words, "--threat", "typos:1") == 1
     assert "the threat 'typos:1 + delete:1:any'" in capfd.readouterr().err
     assert walked.run(*words, "--attacks", str(out)) == 2
-    assert "beside attacks" in capfd.readouterr().err
+    assert "one attack result per line" in capfd.readouterr().err
     out.write_text('{"kind": "threat", "ind')
     assert walked.run(*words) == 2
     assert "no whole row" in capfd.readouterr().err

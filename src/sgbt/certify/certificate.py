@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from sgbt.core.errors import CertificateError
+from sgbt.core.fields import refuse_odd_fields
 from sgbt.core.registry import TIERS
 
 
@@ -26,8 +28,82 @@ class Verdict(StrEnum):
     """The text itself gets another label than its own; there is nothing to defend."""
 
 
+class CertificateRow:
+    """What certificates of every kind have in common: one text's answer, which is one row of a file.
+
+    As JSON, a row is its fields behind its `kind`; of a number that JSON does not know, minus infinity, it has null.
+    Rows of substitutions, the first kind that there was, name none. `quotes` says whether rows hold whole texts, which
+    may be of letters that no file can have; a text is named by so many hexadecimal `digits` of its SHA-256.
+    """
+
+    kind: ClassVar[str]
+    quotes: ClassVar[bool] = False
+    digits: ClassVar[int] = 16
+    index: int
+    verdict: StrEnum
+    label: int
+    predicted: int
+    text_hash: str
+    model_hash: str
+
+    @property
+    def certified(self) -> bool:
+        """Whether the label is proven to stay, and something can be done to the text."""
+        return self.verdict == Verdict.CERTIFIED
+
+    @property
+    def stays(self) -> bool:
+        """Whether nothing that is allowed changes the label: that is proven, or nothing is allowed.
+
+        Certified accuracy as the literature counts it is the share of such texts.
+        """
+        return self.verdict in (Verdict.CERTIFIED, Verdict.VACUOUS)
+
+    @classmethod
+    def hash_of(cls, text: str) -> str:
+        """What rows name a text by."""
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[: cls.digits]
+
+    def to_row(self) -> dict[str, Any]:
+        """The certificate as JSON values."""
+        row = {each.name: _as_json(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
+        return row if self.kind == SUBSTITUTIONS else {"kind": self.kind, **row}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """The certificate that `to_row` wrote."""
+        given = dict(row)
+        if (kind := given.pop("kind", SUBSTITUTIONS)) != cls.kind:
+            raise CertificateError(expected=f"a row of kind {cls.kind}", got=f"one of kind {str(kind)[:20]!r}")
+        refuse_odd_fields(cls, given, kind=CertificateError, where="")
+        if given.get("margin", 0) is None:
+            given["margin"] = -math.inf
+        try:
+            return cls(**cls.as_now(given))
+        except (KeyError, TypeError, ValueError) as problem:
+            raise CertificateError(expected="a row that sgbt wrote", got=f"one with a fault: {problem}") from problem
+
+    @classmethod
+    def as_now(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """The fields of a row of an earlier version as this one writes them."""
+        return fields
+
+
+SUBSTITUTIONS = "substitutions"
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return str(value)
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return None if value == -math.inf else value
+
+
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(CertificateRow):
     """One text's answer, with everything that it is an answer to.
 
     `margin` is a proven lower bound, over all allowed substitutions, of the label's logit minus the largest other one
@@ -44,6 +120,8 @@ class Certificate:
     weights alone. `labelled` says whether the label came with the text; otherwise it is the model's own answer (None: a
     row from before that was said).
     """
+
+    kind: ClassVar[str] = SUBSTITUTIONS
 
     index: int
     verdict: Verdict
@@ -81,19 +159,6 @@ class Certificate:
             )
 
     @property
-    def certified(self) -> bool:
-        """Whether the label is proven to stay, and something can be replaced."""
-        return self.verdict is Verdict.CERTIFIED
-
-    @property
-    def stays(self) -> bool:
-        """Whether no allowed substitution changes the label: that is proven, or there is none.
-
-        Certified accuracy as the literature counts it is the share of such texts.
-        """
-        return self.verdict in (Verdict.CERTIFIED, Verdict.VACUOUS)
-
-    @property
     def study(self) -> bool:
         """Whether substitutes were moved towards the word: then nothing is proven about texts."""
         return self.scale < 1
@@ -103,29 +168,12 @@ class Certificate:
         """Whether words of the text stand behind what the model reads."""
         return self.read < self.words
 
-    def to_row(self) -> dict[str, Any]:
-        """The certificate as JSON values; a margin of minus infinity, of which JSON knows nothing, is null."""
-        return {name: getattr(self, name) for name in _PLAIN} | {
-            "margin": None if self.margin == -math.inf else self.margin,
-            "verdict": str(self.verdict),
-            "tiers": list(self.tiers),
-            "milliseconds": dict(self.milliseconds),
-        }
-
-    @staticmethod
-    def from_row(row: Mapping[str, Any]) -> Certificate:
-        """The certificate that `to_row` wrote; rows from before `VACUOUS` get the verdict that they would have now."""
-        try:
-            row = {**row, "margin": -math.inf if row["margin"] is None else row["margin"]}
-            free = may_replace(row["replaceable"], row.get("max_substitutions"), row.get("scale", 1.0))
-            before = verdict_of(right=True, free=True, proven=row["margin"] > row["slack"])
-            old = not free and row["verdict"] == before
-            return Certificate(**{**row, "verdict": Verdict.VACUOUS} if old else row)
-        except (KeyError, TypeError, ValueError) as problem:
-            raise CertificateError(expected="a row that sgbt wrote", got=f"one with a fault: {problem}") from problem
-
-
-_PLAIN = tuple(name for name in Certificate.__dataclass_fields__ if name not in ("verdict", "tiers", "milliseconds"))
+    @classmethod
+    def as_now(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """Rows from before `VACUOUS` get the verdict that they would have now."""
+        free = may_replace(fields["replaceable"], fields.get("max_substitutions"), fields.get("scale", 1.0))
+        before = verdict_of(right=True, free=True, proven=fields["margin"] > fields["slack"])
+        return fields if free or fields["verdict"] != before else fields | {"verdict": Verdict.VACUOUS}
 
 
 def may_replace(replaceable: int, max_substitutions: int | None, scale: float) -> bool:

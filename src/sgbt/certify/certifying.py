@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -16,14 +15,12 @@ from sgbt.certify.certificate import CLEAN, HEAD, Certificate, may_replace, verd
 from sgbt.certify.edits import ThreatCertificate, certify_against
 from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.read_texts import ReadTexts, in_order
-from sgbt.certify.rows import CERTIFICATES, SYNC_SECONDS
-from sgbt.certify.rows.comparison import compared, drawn_seed, forged, sampled
+from sgbt.certify.rows.running import Listener, Prover
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.specification import Specification
 from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, lowest_of, offered
 from sgbt.certify.verifier import verifiers, words_at_once
 from sgbt.core.errors import CertificateError
-from sgbt.core.rows import RowFile
 from sgbt.data import Batch, Split
 from sgbt.data.batches import pad
 from sgbt.models import TextClassifier
@@ -69,12 +66,6 @@ class Answers:
                 self.tier[row] = tier
         self.margins[rows[open_]] = best[open_]
         self.radius[rows[open_]] = torch.maximum(self.radius[rows[open_]], radius[open_])
-
-
-RECHECKED = 20
-"""Of the rows that a file has already, so many are proven again before any is taken over."""
-
-Listener = Callable[[int, int], None]
 
 
 @overload
@@ -156,56 +147,70 @@ def certify(
             return certify_against(classifier, texts, threat, labels=labels, out=out, listener=listener)
         limits = [limit for limit in (threat.edits[0].at_most, threat.total) if limit is not None]
         table, max_substitutions = threat.edits[0].table, min(limits, default=None)
-    prepared = prepared_of(classifier, table)
-    corpus = ReadTexts.of(prepared.classifier, texts, labels, prepared.index, prepared.reference)
-    shared: dict[str, Any] = {
+    prover = prover_of(
+        prepared_of(classifier, table), texts, labels, tiers, max_substitutions, scale=scale, threads=threads
+    )
+    return prover.rows(out, listener)
+
+
+def prover_of(
+    prepared: Prepared,
+    texts: Split | Sequence[str],
+    labels: Sequence[int] | None,
+    tiers: tuple[str, ...],
+    budget: int | None,
+    *,
+    scale: float = 1.0,
+    threads: int | None = None,
+) -> Prover[Certificate]:
+    """What `certify` makes of its arguments."""
+    shared = {
         "tiers": tiers,
-        "max_substitutions": max_substitutions,
+        "max_substitutions": budget,
         "scale": scale,
         "table_hash": prepared.table.hash,
         "model_hash": prepared.model_hash,
     }
-    given = list(zip(corpus.hashes, corpus.labels.tolist(), strict=True))
-    with RowFile(out, CERTIFICATES, sync_seconds=SYNC_SECONDS) as file:
-        file.require(shared)
-        file.require_texts(lambda row: row.index >= len(given) or (row.text_hash, row.label) == given[row.index])
-        done = {row.index: row for row in file.rows.values() if row.index < len(corpus)}
-        shared["labelled"] = labels is not None or isinstance(texts, Split)
-        run = _Run(prepared, corpus, tiers, max_substitutions, scale)
-        pending = [row for row in range(len(corpus)) if row not in done]
-        positions = words_at_once(prepared.model) // max(len(prepared.classifier.label_names) // 2, 1)
-        if done:
-            _recheck(run, done, positions, shared, str(out))
-        batches = corpus.batches(pending, positions)
-        for decisions in in_order(run.decide, batches, threads=threads or torch.get_num_threads()):
-            fresh = [Certificate(**decision, **shared) for decision in decisions]  # type: ignore[arg-type]
-            file.append(*fresh)
-            done |= {row.index: row for row in fresh}
-            if listener:
-                listener(len(done), len(corpus))
-    return [done[row] for row in sorted(done)]
+    corpus = ReadTexts.of(prepared.classifier, texts, labels, prepared.index, prepared.reference)
+    labelled = labels is not None or isinstance(texts, Split)
+    return _Prover(prepared, corpus, corpus.hashes, shared, labelled, threads or torch.get_num_threads())
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _Prover(Prover[Certificate]):
     prepared: Prepared
     corpus: ReadTexts
-    tiers: tuple[str, ...]
-    budget: int | None
-    scale: float
+    hashes: Sequence[str]
+    shared: dict[str, Any]
+    labelled: bool
+    threads: int
+
+    kind = Certificate
+
+    def label(self, row: Certificate) -> int:
+        return int(self.corpus.labels[row.index])
+
+    def by_tier(self, place: int, tier: str) -> Certificate:
+        return replace(self, shared=self.shared | {"tiers": (tier,)}).again([place])[0]
+
+    def proven(self, places: Sequence[int]) -> Iterator[list[Certificate]]:
+        positions = words_at_once(self.prepared.model) // max(len(self.prepared.classifier.label_names) // 2, 1)
+        shared = self.shared | {"labelled": self.labelled}
+        for decisions in in_order(self.decide, self.corpus.batches(places, positions), threads=self.threads):
+            yield [Certificate(**decision, **shared) for decision in decisions]
 
     @torch.no_grad()
-    def decide(self, batch: Batch) -> list[dict[str, object]]:
+    def decide(self, batch: Batch) -> list[dict[str, Any]]:
         """What certificates of a batch say, without what all certificates share."""
-        slack = self.prepared.slack
+        slack, budget, scale = self.prepared.slack, self.shared["max_substitutions"], self.shared["scale"]
         labels = torch.from_numpy(self.corpus.labels[batch.rows.numpy()])
         spec = Specification.of(
             self.corpus.index.for_rows(batch.ids),
             batch.mask,
             labels,
             classes=len(self.prepared.classifier.label_names),
-            budget=self.budget,
-            scale=self.scale,
+            budget=budget,
+            scale=scale,
             rows=batch.ids,
             reference=self._reference(batch, labels),
         ).to(self.prepared.classifier.device)
@@ -214,14 +219,14 @@ class _Run:
         predicted = logits.argmax(dim=1)
         read, replaceable, unknown = (counts.tolist() for counts in (spec.lengths, spec.replaceable, spec.unknown))
         right = (predicted == labels).tolist()
-        free = [may_replace(count, self.budget, self.scale) for count in replaceable]
+        free = [may_replace(count, budget, scale) for count in replaceable]
         bounded = [row for row in range(len(right)) if right[row] and free[row]]
         self._search(spec, torch.tensor(bounded, dtype=torch.int64, device=spec.labels.device), answers)
         others = logits.clone()
         others.scatter_(1, labels.unsqueeze(1), -torch.inf)
         own = (logits.gather(1, labels.unsqueeze(1)).squeeze(1) - others.amax(dim=1)).tolist()
         least, radii = answers.margins.amin(dim=1).tolist(), answers.radius.tolist()
-        decisions: list[dict[str, object]] = []
+        decisions: list[dict[str, Any]] = []
         for place, row in enumerate(batch.rows.tolist()):
             searched = right[place] and free[place]
             margin = least[place] if searched else own[place]
@@ -253,12 +258,12 @@ class _Run:
         index, rows = self.corpus.reference
         found = index.for_rows(pad(rows, batch.rows.numpy()).ids)
         classes = len(self.prepared.classifier.label_names)
-        return Specification.of(found, batch.mask, labels, classes=classes, scale=self.scale)
+        return Specification.of(found, batch.mask, labels, classes=classes, scale=self.shared["scale"])
 
     def _search(self, spec: Specification, rows: Tensor, answers: Answers) -> None:
         """Try tier after tier on what is not certified yet; a batch is one thread's, so its processor time is told."""
         parts, reached = None, rows
-        for tier in self.tiers:
+        for tier in self.shared["tiers"]:
             start = time.thread_time()
             open_ = reached[~answers.proven(reached)]
             if not len(open_):
@@ -269,21 +274,3 @@ class _Run:
             if not offered(tier, parts):
                 continue
             answers.learn(tier, reached, bounds_of(tier, parts), time.thread_time() - start)
-
-
-def _recheck(run: _Run, done: dict[int, Certificate], positions: int, shared: dict[str, Any], where: str) -> None:
-    """Prove some of the rows again that a file has already; nobody can foresee which ones."""
-
-    def proven(indices: Sequence[int], tiers: tuple[str, ...]) -> list[Certificate]:
-        again = replace(run, tiers=tiers)
-        found = [again.decide(batch) for batch in run.corpus.batches(indices, positions)]
-        about: dict[str, Any] = shared | {"tiers": tiers}
-        return [Certificate(**each, **about) for decisions in found for each in decisions]  # type: ignore[arg-type]
-
-    def by_tier(index: int, tier: str) -> Certificate:
-        return proven([index], (tier,))[0]
-
-    chosen = [row.index for row in sampled(list(done.values()), RECHECKED, drawn_seed())]
-    for fresh in proven(chosen, run.tiers):
-        if fault := compared(done[fresh.index], fresh, partial(by_tier, fresh.index)).fault:
-            raise forged(fresh.index, fault, where)

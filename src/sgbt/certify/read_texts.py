@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 
+from sgbt.certify.certificate import Certificate
 from sgbt.core.errors import CertificateError
 from sgbt.data import Batch, RaggedIds, Split, TokenisedTexts, tokenise
 from sgbt.data.batches import pad
@@ -63,7 +63,7 @@ class ReadTexts:
             labels = texts.labels.tolist()
         chosen = logits.argmax(axis=1) if labels is None else np.asarray(labels, dtype=np.int64)
         _check_labels(chosen, len(given), len(classifier.label_names))
-        hashes = tuple(map(hash_of_text, given))
+        hashes = tuple(map(Certificate.hash_of, given))
         reference = None
         if other is not None:
             reference = other, tokens.as_ids_of(other.rows_of(tokens.types)).cut(classifier.max_length)
@@ -92,11 +92,6 @@ def require_finite_logits(logits: np.ndarray) -> None:
             where="certify",
             remedy="train again",
         )
-
-
-def hash_of_text(text: str) -> str:
-    """What rows name a text by: the first 16 hexadecimal digits of its SHA-256."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _check_labels(labels: np.ndarray, texts: int, classes: int) -> None:

@@ -16,21 +16,10 @@ console = Screen()
 ORACLE_LIMIT = 20_000
 
 
-ANY = "Any model (--callable)"
-Callable_ = Annotated[
-    str | None,
-    typer.Option("--callable", rich_help_panel=ANY, help="module:function from encoded texts to rows of scores."),
-]
-EncoderFile = Annotated[
-    Path | None, typer.Option(rich_help_panel=ANY, help="The encoder of its texts; see sgbt encode --encoder.")
-]
-Fingerprint = Annotated[
-    str | None, typer.Option(rich_help_panel=ANY, help="What rows call the function: model and version.")
-]
 Queries = Annotated[
-    int, typer.Option(min=1, max=opt.LARGEST, rich_help_panel=ANY, help="Questions about one text at most.")
+    int, typer.Option(min=1, max=opt.LARGEST, rich_help_panel=opt.ANY, help="Questions about one text at most.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", rich_help_panel=ANY, help="Only say what it would cost.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", rich_help_panel=opt.ANY, help="Only say what it would cost.")]
 
 
 @opt.reads("data")
@@ -56,10 +45,10 @@ def certify_(
     out: Annotated[
         Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")
     ] = None,
-    callable_: Callable_ = None,
-    encoder: EncoderFile = None,
+    callable_: opt.Callable_ = None,
+    encoder: opt.EncoderFile = None,
     max_queries: Queries = 4096,
-    fingerprint: Fingerprint = None,
+    fingerprint: opt.Fingerprint = None,
     dry_run: DryRun = False,
     threads: opt.Threads = None,
     data_home: opt.DataHome = None,

@@ -42,7 +42,7 @@ def certify_callable(
             remedy="make one with: sgbt encode FILE --encoder encoder.json --out encoded.csv",
         )
     made = read_encoder(encoder)
-    texts, labels = _read(file, reading, limit)
+    texts, labels = read_file(file, reading, limit)
     cost = cost_of(texts, made, max_substitutions=max_substitutions, max_queries=max_queries)
     console.print(
         f"{len(texts):,} texts: at most {cost.queries:,} queries; {cost.above:,} texts have more than {max_queries:,} "
@@ -69,7 +69,7 @@ def certify_callable(
         console.print(f"rows in {out}")
 
 
-def _read(file: Path, reading: Reading, limit: int | None) -> tuple[list[str], list[int] | None]:
+def read_file(file: Path, reading: Reading, limit: int | None) -> tuple[list[str], list[int] | None]:
     """Texts, and labels as numbers: names are numbered in alphabetical order, as scikit-learn does."""
     texts: list[str] = []
     names: list[Any] = []

@@ -55,6 +55,17 @@ SplitName = Annotated[
         "that has no labels."
     ),
 ]
+ANY = "Any model (--callable)"
+Callable_ = Annotated[
+    str | None,
+    typer.Option("--callable", rich_help_panel=ANY, help="module:function from encoded texts to rows of scores."),
+]
+EncoderFile = Annotated[
+    Path | None, typer.Option(rich_help_panel=ANY, help="The encoder of its texts; see sgbt encode --encoder.")
+]
+Fingerprint = Annotated[
+    str | None, typer.Option(rich_help_panel=ANY, help="What rows call the function: model and version.")
+]
 Data = Annotated[str, typer.Argument(help="A dataset (imdb, yahoo) or a CSV, TSV, JSONL or Parquet file.")]
 DataOfRun = Annotated[
     str,

@@ -10,9 +10,9 @@ from rich.console import Console
 
 from sgbt.attacks import AttackResult
 from sgbt.attacks import read_rows as read_attacks
-from sgbt.certify import Verified, read_rows, verify
-from sgbt.certify.edits import ThreatCertificate, VerifiedThreat, read_threat_rows, verify_against
-from sgbt.certify.edits.certificate import THREAT_ROWS
+from sgbt.certify import Certificate, Verified, read_rows
+from sgbt.certify.edits import ThreatCertificate
+from sgbt.certify.rows import kind_in
 from sgbt.certify.rows.comparison import Sample
 from sgbt.certify.rows.texts import KnownTexts
 from sgbt.cli import options as opt
@@ -45,30 +45,15 @@ def sample_of(given: str) -> Sample:
 
 
 def rows_of(path: Path, attacks: Sequence[Path] | None) -> tuple[Rows, list[AttackResult]]:
-    """The certificates of a file, of substitutions or against a threat, and the rows of attacks on the same texts."""
-    if not _begins(path, THREAT_ROWS.begin or b""):
-        return read_rows(path), [row for each in attacks or () for row in read_attacks(each)]
-    if attacks:
-        raise CertificateError(
-            expected="certificates of substitutions beside attacks", got="some against a threat", where="--attacks"
-        )
-    if not (found := read_threat_rows(path)):
-        raise CertificateError(expected="at least one certificate", got="no whole row", where=str(path))
-    return found, []
+    """The certificates of a file, of whichever kind, and the rows of attacks on the same texts."""
+    return read_rows(path, kind_in(path)), [row for each in attacks or () for row in read_attacks(each)]
 
 
-def _begins(path: Path, begin: bytes) -> bool:
-    """Whether a file begins so; one that cannot be read does not, and its reader will say why."""
-    try:
-        with path.open("rb") as stream:
-            return stream.read(len(begin)) == begin
-    except OSError:
-        return False
-
-
-def named(against: SubstitutionTable | Threat) -> str:
+def named(against: Any) -> str:
     """What rows are certificates against, in words."""
-    return f"threat {against.name}" if isinstance(against, Threat) else repr(against)
+    if isinstance(against, Threat):
+        return f"threat {against.name}"
+    return repr(against) if isinstance(against, SubstitutionTable) else f"encoder {against.hash[:12]}"
 
 
 def against(
@@ -77,6 +62,13 @@ def against(
     """What the rows are certificates against: the table named, or the threat, which rows name themselves."""
     if isinstance(rows[0], ThreatCertificate):
         return opt.threat_for(classifier, threat or rows[0].threat, **where)
+    if not isinstance(rows[0], Certificate):
+        raise CertificateError(
+            expected="certificates of a model",
+            got=f"some of kind {rows[0].kind!r}",
+            where="--model",
+            remedy="rows of a callable are verified with --callable and --encoder, rows of samples by certify_smoothed",
+        )
     if threat is not None:
         raise CertificateError(
             expected="certificates against a threat",
@@ -87,18 +79,35 @@ def against(
     return opt.table_for(classifier, substitutions, **where)
 
 
-def proven_again(
-    classifier: TextClassifier,
-    rows: Rows,
-    known: KnownTexts,
-    against: SubstitutionTable | Threat,
-    attacks: list[AttackResult],
-    asked: dict[str, Any],
-) -> Verified | VerifiedThreat:
-    """The rows checked by the verifier of their kind."""
-    if isinstance(against, Threat):
-        return verify_against(classifier, rows, known.texts, against, labels=known.labels, **asked)
-    return verify(classifier, rows, known.texts, against, labels=known.labels, attacks=attacks, **asked)
+def callable_and_encoder(name: str, encoder: Path | None, fingerprint: str | None) -> tuple[Any, Any]:
+    """The function of --callable, called as rows call it, and its encoder."""
+    from sgbt.attacks.victim import CallableVictim
+    from sgbt.bridges.guarded import function_named
+    from sgbt.certify.black_box import read_encoder
+
+    if encoder is None:
+        raise CertificateError(
+            expected="an encoder, the one that the rows were made with",
+            got="none",
+            where="--encoder",
+            remedy="name its file",
+        )
+    made = read_encoder(encoder)
+    return CallableVictim(function_named(name, where="--callable"), made.tokenizer, fingerprint=fingerprint), made
+
+
+def texts_of_callable(path: Path | None, reading: Reading) -> KnownTexts:
+    """The texts that rows of a callable are about: those of --texts, or of the file that was certified."""
+    from sgbt.cli.certify_callable import read_file
+
+    if path is not None:
+        return KnownTexts.read(path)
+    if not reading.data:
+        raise CertificateError(
+            expected="the texts of the rows", got="none", where="--data", remedy="give the file that was certified"
+        )
+    texts, labels = read_file(Path(reading.data), reading, None)
+    return KnownTexts(dict(enumerate(texts)), None if labels is None else dict(enumerate(labels)))
 
 
 def known_texts(
@@ -125,28 +134,23 @@ def of_rows(known: KnownTexts, rows: Rows) -> KnownTexts:
     return KnownTexts({index: known.texts[index] for index in indices}, labels)
 
 
-def show(found: Verified | VerifiedThreat, console: Console) -> None:
+def show(found: Verified, console: Console) -> None:
     """What was checked, line by line."""
-    what = "model, table, text" if isinstance(found, Verified) else "model, threat, text"
-    what += ", label" if found.labels else " (labels are not known)"
+    what = f"{found.subject}, text{', label' if found.labels else ' (labels are not known)'}"
     console.print(f"{what}: as the rows say, {found.rows:,} of {found.rows:,} rows")
     drawn = "" if found.seed is None else f", drawn by seed {found.seed}"
     console.print(f"proven again: {found.reproven:,} of {found.rows:,} rows{drawn}; none claims too much")
     notes = {
         "rows say that nothing may be replaced, and are not certified": found.vacuous,
         "rows claim less than can be proven": found.weaker,
+        "rows have a scale below 1: studies, which prove nothing about texts": found.studies,
+        "rows are of earlier versions, whose name of the model covers its weights alone": found.weights_alone,
+        "of these state a smaller slack, another tier or a larger bound than is proven now": found.earlier,
     }
-    if isinstance(found, Verified):
-        notes |= {
-            "rows have a scale below 1: studies, which prove nothing about texts": found.studies,
-            "rows are of earlier versions, whose name of the model covers its weights alone": found.weights_alone,
-            "of these state a smaller slack, another tier or a larger bound than is proven now": found.earlier,
-        }
     for note, count in notes.items():
         if count:
             console.print(f"note: {count:,} {note}")
-    if isinstance(found, Verified):
-        _show_attacks(found, console)
+    _show_attacks(found, console)
 
 
 def _show_attacks(found: Verified, console: Console) -> None:

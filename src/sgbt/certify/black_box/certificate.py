@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, ClassVar
 
-from sgbt.core import rows
+from sgbt.certify.certificate import CertificateRow
+from sgbt.certify.rows.comparison import TOLERANCE, RowComparison, compared
 from sgbt.core.errors import CertificateError
-from sgbt.core.fields import refuse_odd_fields
 from sgbt.core.shares import Share
 
 CLEAN, ENUMERATION, ADDITIVE = "clean", "enumeration", "additive"
@@ -35,7 +32,7 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncodedCertificate:
+class EncodedCertificate(CertificateRow):
     """One text's answer, deterministic: every text that an adversary can show the model was tried, or bounded.
 
     `margin` is the label's score minus the largest other one, at its least over everything tried (`method`
@@ -46,6 +43,8 @@ class EncodedCertificate:
     """
 
     kind: ClassVar[str] = "proven"
+    quotes: ClassVar[bool] = True
+    digits: ClassVar[int] = 64
 
     index: int
     verdict: Answer
@@ -91,22 +90,6 @@ class EncodedCertificate:
         if min(self.index, self.label, self.predicted, self.queries) < 0 or self.combinations < 1:
             return "a number below 0"
         return ""
-
-    @property
-    def certified(self) -> bool:
-        """Whether the label is proven to stay, and something can be replaced."""
-        return self.verdict is Answer.CERTIFIED
-
-    @property
-    def stays(self) -> bool:
-        """Whether no allowed substitution changes the label: that is proven, or there is none."""
-        return self.verdict in (Answer.CERTIFIED, Answer.VACUOUS)
-
-    def to_row(self) -> dict[str, Any]:
-        """The certificate as JSON values."""
-        row = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        margin = self.margin if math.isfinite(self.margin) else None
-        return {"kind": self.kind, **row, "verdict": str(self.verdict), "margin": margin}
 
 
 @dataclass(frozen=True)
@@ -156,26 +139,18 @@ def require_one_question(certificates: Sequence[Any]) -> None:
                 )
 
 
-def read_encoded(path: str | Path) -> list[EncodedCertificate]:
-    """The certificates of a file, by index."""
-    return sorted(rows.read_rows(path, ENCODED), key=lambda row: row.index)
-
-
-def _read(fields: Mapping[str, Any]) -> EncodedCertificate:
-    fields = dict(fields)
-    if (kind := fields.pop("kind", None)) != EncodedCertificate.kind:
-        raise CertificateError(expected="a row of kind proven", got=repr(kind))
-    refuse_odd_fields(EncodedCertificate, fields, kind=CertificateError, where="")
-    return EncodedCertificate(**fields | {"margin": -math.inf if fields["margin"] is None else fields["margin"]})
-
-
-ENCODED = rows.RowKind(
-    name="certificate of an encoded text",
-    error=CertificateError,
-    write=lambda row: json.dumps(row.to_row(), ensure_ascii=False, allow_nan=False),
-    read=_read,
-    key=lambda row: row.index,
-    title=lambda row: f"text {row.index}",
-    begin=b'{"kind": "proven"',
-    surrogates=True,
-)
+@compared.register
+def _compared(row: EncodedCertificate, fresh: EncodedCertificate, by_tier: Callable[[str], object]) -> RowComparison:
+    """Answers may differ by the slack, which is for callables whose last digits depend on the batch."""
+    for name in ("predicted", "words", "replaceable", "ambiguous", "combinations"):
+        if getattr(row, name) != getattr(fresh, name):
+            return RowComparison(f"{name} {getattr(row, name)}, where it is {getattr(fresh, name)}")
+    witness = row.method == fresh.method and row.witness != fresh.witness
+    if witness or (row.verdict is not fresh.verdict and row.verdict is not Answer.ABSTAINED):
+        return RowComparison(f"{row.verdict}, where the answer is {fresh.verdict}")
+    nearly = row.slack + TOLERANCE * (1 + abs(row.margin))
+    if row.margin > fresh.margin + nearly:
+        return RowComparison(f"margin {row.margin:.9g}, where it is {fresh.margin:.9g}")
+    if row.radius is not None and (fresh.radius is None or row.radius > fresh.radius):
+        return RowComparison(f"radius {row.radius}, where it is {fresh.radius}")
+    return RowComparison(weaker=row.verdict is not fresh.verdict or row.margin < fresh.margin - nearly)

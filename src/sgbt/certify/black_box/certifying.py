@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,23 +14,19 @@ import numpy as np
 from sgbt.attacks.queries.engine import Classify
 from sgbt.attacks.victim import CallableVictim
 from sgbt.certify.black_box.additive import AdditiveModel
-from sgbt.certify.black_box.certificate import ADDITIVE, CLEAN, ENCODED, ENUMERATION, Answer, EncodedCertificate
+from sgbt.certify.black_box.certificate import ADDITIVE, CLEAN, ENUMERATION, Answer, EncodedCertificate
 from sgbt.certify.black_box.edited import EditedEncoder, EditedText
 from sgbt.certify.black_box.encoder import EncodedText
 from sgbt.certify.black_box.enumeration import Search, enumerate_all, margin_of
 from sgbt.certify.black_box.fitting import AnyEncoder
-from sgbt.certify.rows.comparison import TOLERANCE, drawn_seed, forged
+from sgbt.certify.rows.running import Listener, Prover
 from sgbt.core.errors import CertificateError
-from sgbt.core.rows import RowFile
 
 MAX_QUERIES = 4096
 BATCH = 1024
 AT_ONCE = 64
 """Texts whose variants share batches."""
 LARGEST = 2**53
-RECHECKED = 3
-"""Of the rows that a file has already, so many are decided again before any is taken over."""
-Listener = Callable[[int, int], None]
 
 
 def certify_encoded(
@@ -61,9 +55,39 @@ def certify_encoded(
     the same call goes on where an interrupted one stood, once it has decided a few of the rows found there again, and
     the callable needs a `fingerprint` that tells it from others.
     """
+    prover = prover_of_encoded(
+        classify,
+        texts,
+        encoder,
+        labels,
+        max_substitutions=max_substitutions,
+        max_queries=max_queries,
+        slack=slack,
+        batch=batch,
+        additive=additive,
+        fingerprint=fingerprint,
+        named=out is not None or fingerprint is not None,
+    )
+    return prover.rows(out, listener)
+
+
+def prover_of_encoded(
+    classify: Classify,
+    texts: Sequence[str],
+    encoder: AnyEncoder,
+    labels: Sequence[int] | None,
+    *,
+    max_substitutions: int | None,
+    max_queries: int,
+    slack: float,
+    batch: int = BATCH,
+    additive: AdditiveModel | None = None,
+    fingerprint: str | None = None,
+    named: bool = True,
+) -> Prover[EncodedCertificate]:
+    """What `certify_encoded` makes of its arguments; `named` asks for the callable's fingerprint."""
     check_limits(max_queries=max_queries, batch=batch, slack=slack, max_substitutions=max_substitutions)
     victim = CallableVictim(classify, encoder.tokenizer, fingerprint=fingerprint)
-    run = _Run(victim.probabilities, encoder, max_substitutions, max_queries, slack, batch, additive)
     if labels is not None and len(labels) != len(texts):
         raise CertificateError(expected=f"{len(texts)} labels", got=str(len(labels)), where="the labels")
     shared: dict[str, Any] = {
@@ -72,67 +96,43 @@ def certify_encoded(
         "slack": slack,
         "encoder_hash": encoder.hash,
         "table_hash": encoder.threat_hash,
-        "model_hash": victim.fingerprint if out is not None or fingerprint is not None else "",
+        "model_hash": victim.fingerprint if named else "",
     }
-    done: list[EncodedCertificate] = []
-    hashes = [text_hash(text) for text in texts]
-    with RowFile(out, ENCODED, sync_seconds=1.0) as file:
-        file.require(shared)
-        file.require_texts(lambda row: same_text(row, hashes, labels))
-        kept = {row.index: row for row in file.rows.values()}
-        _recheck(run, list(kept.values()), texts, str(out))
-        pending = [number for number in range(len(texts)) if number not in kept]
-        for start in range(0, len(pending), AT_ONCE):
-            part = pending[start : start + AT_ONCE]
-            given = None if labels is None else [int(labels[number]) for number in part]
-            fresh = [
-                EncodedCertificate(index=number, text_hash=hashes[number], **shared, **answer)
-                for number, answer in zip(part, run.decide([texts[number] for number in part], given), strict=True)
-            ]
-            file.append(*fresh)
-            done += fresh
-            if listener:
-                listener(len(kept) + len(done), len(texts))
-    return sorted([*kept.values(), *done], key=lambda row: row.index)
-
-
-def same_text(row: Any, hashes: Sequence[str], labels: Sequence[int] | None) -> bool:
-    """Whether a row is about the text at its index and its label, which is the model's own answer if none is given."""
-    if not 0 <= row.index < len(hashes) or row.text_hash != hashes[row.index]:
-        return False
-    return bool(row.label == (row.predicted if labels is None else labels[row.index]))
-
-
-def _recheck(run: _Run, kept: list[EncodedCertificate], texts: Sequence[str], where: str) -> None:
-    """Decide some of the rows again that a file has already; nobody can foresee which ones."""
-    drawn = random.Random(drawn_seed()).sample(kept, min(RECHECKED, len(kept)))
-    found = run.decide([texts[row.index] for row in drawn], [row.label for row in drawn])
-    for row, fresh in zip(drawn, found, strict=True):
-        if row.predicted != fresh["predicted"]:
-            raise forged(row.index, f"the answer {row.predicted} where the model says {fresh['predicted']}", where)
-        if row.stays and row.verdict is not fresh["verdict"]:
-            raise forged(row.index, f"{row.verdict} where the answer is {fresh['verdict']}", where)
-        if row.margin > fresh["margin"] + row.slack + TOLERANCE * (1 + abs(row.margin)):
-            raise forged(row.index, f"margin {row.margin:.6g} where it is {fresh['margin']:.6g}", where)
-        radius = fresh.get("radius")
-        if row.radius is not None and (radius is None or row.radius > radius):
-            raise forged(row.index, f"radius {row.radius} where it is {radius}", where)
+    hashes = list(map(EncodedCertificate.hash_of, texts))
+    return _Prover(victim.probabilities, encoder, texts, hashes, labels, shared, batch, additive)
 
 
 @dataclass(frozen=True)
-class _Run:
+class _Prover(Prover[EncodedCertificate]):
     ask: Callable[[Sequence[str]], np.ndarray]
     encoder: AnyEncoder
-    budget: int | None
-    max_queries: int
-    slack: float
+    texts: Sequence[str]
+    hashes: Sequence[str]
+    labels: Sequence[int] | None
+    shared: dict[str, Any]
     batch: int
     additive: AdditiveModel | None
+
+    kind = EncodedCertificate
+    rechecked = 3
+
+    def label(self, row: EncodedCertificate) -> int:
+        return row.predicted if self.labels is None else int(self.labels[row.index])
+
+    def proven(self, places: Sequence[int]) -> Iterator[list[EncodedCertificate]]:
+        for start in range(0, len(places), AT_ONCE):
+            part = places[start : start + AT_ONCE]
+            given = None if self.labels is None else [int(self.labels[place]) for place in part]
+            yield [
+                EncodedCertificate(index=place, text_hash=self.hashes[place], **self.shared, **answer)
+                for place, answer in zip(part, self.decide([self.texts[place] for place in part], given), strict=True)
+            ]
 
     def decide(self, texts: Sequence[str], labels: Sequence[int] | None) -> list[dict[str, Any]]:
         """What certificates of some texts say, without what all certificates share."""
         begun = time.perf_counter()
-        read = [self.encoder.read(text, most=self.max_queries) for text in texts]
+        budget, most, slack = (self.shared[name] for name in ("max_substitutions", "max_queries", "slack"))
+        read = [self.encoder.read(text, most=most) for text in texts]
         scores = self.ask([each.written() for each in read])
         predicted = [int(number) for number in scores.argmax(axis=1)] if len(texts) else []
         labels = predicted if labels is None else labels
@@ -152,11 +152,11 @@ class _Run:
                 if answer["verdict"] is Answer.ABSTAINED and isinstance(encoded, EncodedText):
                     answer |= self._bounded(self.additive, text, encoded, answer)
         open_ = {
-            place: Search(read[place], labels[place], self.budget, answer["margin"], answer["queries"])
+            place: Search(read[place], labels[place], budget, answer["margin"], answer["queries"])
             for place, answer in enumerate(answers)
-            if answer["verdict"] is Answer.ABSTAINED and answer["combinations"] <= self.max_queries
+            if answer["verdict"] is Answer.ABSTAINED and answer["combinations"] <= most
         }
-        enumerate_all(list(open_.values()), self.ask, slack=self.slack, batch=self.batch)
+        enumerate_all(list(open_.values()), self.ask, slack=slack, batch=self.batch)
         for place, search in open_.items():
             answers[place] |= self._ended(search, texts[place], answers[place])
         return answers
@@ -165,7 +165,7 @@ class _Run:
         self, encoded: EncodedText | EditedText, label: int, guess: int, margin: float, spent: float
     ) -> dict[str, Any]:
         """The answer before any question but the first; abstained where enumeration may still decide."""
-        right, free = guess == label, encoded.replaceable > 0 and self.budget != 0
+        right, free = guess == label, encoded.replaceable > 0 and self.shared["max_substitutions"] != 0
         answer: dict[str, Any] = {
             "verdict": Answer.ABSTAINED if free else Answer.VACUOUS,
             "label": label,
@@ -175,7 +175,7 @@ class _Run:
             "words": encoded.words,
             "replaceable": encoded.replaceable,
             "ambiguous": encoded.ambiguous,
-            "combinations": min(encoded.combinations(self.budget), LARGEST),
+            "combinations": min(encoded.combinations(self.shared["max_substitutions"]), LARGEST),
             "queries": 1,
             "milliseconds": spent,
         }
@@ -188,9 +188,9 @@ class _Run:
     ) -> dict[str, Any]:
         """What the linear model's worst case says: certified, or broken by the text for which the sum is least."""
         begun = time.perf_counter()
-        worst = additive.worst(encoded, before["label"], max_substitutions=self.budget)
+        worst = additive.worst(encoded, before["label"], max_substitutions=self.shared["max_substitutions"])
         answer: dict[str, Any] = {"margin": worst.margin, "method": ADDITIVE}
-        if worst.margin > self.slack:
+        if worst.margin > self.shared["slack"]:
             answer |= {"verdict": Answer.CERTIFIED, "radius": self._all_words(before)}
         else:
             found = self._broken(text, worst.swaps, before["label"])
@@ -201,11 +201,11 @@ class _Run:
     def _all_words(self, answer: dict[str, Any]) -> int | None:
         if isinstance(self.encoder, EditedEncoder):
             return None  # edits are counted by kind
-        replaceable = int(answer["replaceable"])
-        return replaceable if self.budget is None else min(self.budget, replaceable)
+        replaceable, budget = int(answer["replaceable"]), self.shared["max_substitutions"]
+        return replaceable if budget is None else min(budget, replaceable)
 
     def _ended(self, search: Search, text: str, before: dict[str, Any]) -> dict[str, Any]:
-        proven = search.broken is None and search.margin > self.slack
+        proven = search.broken is None and search.margin > self.shared["slack"]
         answer: dict[str, Any] = {
             "margin": search.margin,
             "method": ENUMERATION,
@@ -254,8 +254,3 @@ def check_limits(**limits: float | None) -> None:
             raise CertificateError(
                 expected=f"{name} of at least {least[name]}", got=str(value), where="certify_encoded"
             )
-
-
-def text_hash(text: str) -> str:
-    """The SHA-256 of a text."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

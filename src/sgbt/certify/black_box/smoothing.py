@@ -15,9 +15,8 @@ deleted too.
 from __future__ import annotations
 
 import math
-import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,11 +25,10 @@ import numpy as np
 
 from sgbt.attacks.queries.engine import Classify
 from sgbt.attacks.victim import CallableVictim
-from sgbt.certify.black_box.certifying import RECHECKED, same_text, text_hash
-from sgbt.certify.black_box.statistical import STATISTICAL, Finding, StatisticalCertificate
-from sgbt.certify.rows.comparison import TOLERANCE, drawn_seed, forged
+from sgbt.certify.black_box.statistical import Finding, StatisticalCertificate
+from sgbt.certify.rows.comparison import TOLERANCE
+from sgbt.certify.rows.running import Listener, Prover
 from sgbt.core.errors import CertificateError
-from sgbt.core.rows import RowFile
 from sgbt.data import Tokenizer
 from sgbt.threats import SubstitutionTable
 
@@ -170,7 +168,7 @@ def certify_smoothed(
     tokenizer: Tokenizer | None = None,
     fingerprint: str | None = None,
     out: str | Path | None = None,
-    listener: Callable[[int, int], None] | None = None,
+    listener: Listener | None = None,
 ) -> list[StatisticalCertificate]:
     """A statistical certificate for every text: the smoothed classifier says the label, for all allowed replacements.
 
@@ -194,30 +192,34 @@ def certify_smoothed(
         "max_substitutions": max_substitutions,
         "model_hash": victim.fingerprint if out is not None or fingerprint is not None else "",
     }
-    run = _Run(victim, noise, texts, [text_hash(text) for text in texts], labels, shared)
-    with RowFile(out, STATISTICAL, sync_seconds=1.0) as file:
-        file.require(shared)
-        file.require_texts(lambda row: same_text(row, run.hashes, labels))
-        done = {row.index: row for row in file.rows.values()}
-        run.recheck(list(done.values()), str(out))
-        for number in range(len(texts)):
-            if number in done:
-                continue
-            done[number] = run.sampled(number)
-            file.append(done[number])
-            if listener:
-                listener(len(done), len(texts))
-    return [done[number] for number in sorted(done)]
+    hashes = list(map(StatisticalCertificate.hash_of, texts))
+    return _Sampler(victim, noise, texts, hashes, labels, shared).rows(out, listener)
 
 
 @dataclass(frozen=True)
-class _Run:
+class _Sampler(Prover[StatisticalCertificate]):
     victim: CallableVictim
     noise: Noise
     texts: Sequence[str]
-    hashes: list[str]
+    hashes: Sequence[str]
     labels: Sequence[int] | None
     shared: dict[str, Any]
+
+    kind = StatisticalCertificate
+
+    def label(self, row: StatisticalCertificate) -> int:
+        return row.predicted if self.labels is None else int(self.labels[row.index])
+
+    def proven(self, places: Sequence[int]) -> Iterator[list[StatisticalCertificate]]:
+        for place in places:
+            yield [self.sampled(place)]
+
+    def fault(self, row: StatisticalCertificate) -> str:
+        """A bound that does not follow from the samples."""
+        bound = self.bound(self.victim.tokenizer.words(self.texts[row.index]), row.agreeing)
+        near = abs(row.lower - bound.pop("lower")) <= TOLERANCE
+        follows = near and {name: getattr(row, name) for name in bound} == bound
+        return "" if follows else f"bound {row.lower:.6g} and radius {row.radius}, which do not follow"
 
     def sampled(self, number: int) -> StatisticalCertificate:
         """The certificate of a text, from new samples."""
@@ -247,22 +249,6 @@ class _Run:
         lower = clopper_pearson(agreeing, self.shared["samples"], self.shared["alpha"] / self.shared["questions"])
         radius = radius_of(self.noise.overlaps(words), lower)
         return {"lower": lower, "radius": radius, "replaceable": self.noise.replaceable(words)}
-
-    def recheck(self, rows: list[StatisticalCertificate], where: str) -> None:
-        """That bounds of rows found in a file follow from their samples; some texts, drawn now, are sampled again.
-
-        A callable whose answers depend on the batch in their last digits may vote otherwise on one sample in a hundred.
-        """
-        for row in rows:
-            bound = self.bound(self.victim.tokenizer.words(self.texts[row.index]), row.agreeing)
-            near = abs(row.lower - bound.pop("lower")) <= TOLERANCE
-            if not near or {name: getattr(row, name) for name in bound} != bound:
-                raise forged(row.index, f"bound {row.lower:.6g} and radius {row.radius}, which do not follow", where)
-        for row in random.Random(drawn_seed()).sample(rows, min(RECHECKED, len(rows))):
-            fresh = self.sampled(row.index)
-            if row.predicted != fresh.predicted or row.agreeing > fresh.agreeing + row.samples // 100:
-                said = f"{row.agreeing} of {row.samples} samples for {row.predicted}"
-                raise forged(row.index, f"{said}, where {fresh.agreeing} are for {fresh.predicted}", where)
 
 
 def _finding(label: int, predicted: int, radius: int | None, wanted: int | None) -> Finding:

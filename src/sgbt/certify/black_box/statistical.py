@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from sgbt.core import rows
+from sgbt.certify.certificate import CertificateRow
+from sgbt.certify.rows.comparison import RowComparison, compared
 from sgbt.core.errors import CertificateError
-from sgbt.core.fields import refuse_odd_fields
 from sgbt.core.shares import Share
 
 
@@ -28,7 +26,7 @@ class Finding(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatisticalCertificate:
+class StatisticalCertificate(CertificateRow):
     """One text's answer by sampling.
 
     The base classifier said the label on `agreeing` of `samples` random versions of the text, so the smoothed one does
@@ -38,6 +36,7 @@ class StatisticalCertificate:
     """
 
     kind: ClassVar[str] = "statistical"
+    digits: ClassVar[int] = 64
 
     index: int
     verdict: Finding
@@ -80,11 +79,6 @@ class StatisticalCertificate:
         """How many texts the base classifier was asked about."""
         return self.samples + self.first_samples
 
-    def to_row(self) -> dict[str, Any]:
-        """The certificate as JSON values."""
-        row = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {"kind": self.kind, **row, "verdict": str(self.verdict)}
-
 
 @dataclass(frozen=True)
 class StatisticalSummary:
@@ -122,25 +116,12 @@ class StatisticalSummary:
         )
 
 
-def read_statistical(path: str | Path) -> list[StatisticalCertificate]:
-    """The statistical certificates of a file, by index; a file of proofs is refused."""
-    return sorted(rows.read_rows(path, STATISTICAL), key=lambda row: row.index)
-
-
-def _read(fields: Mapping[str, Any]) -> StatisticalCertificate:
-    fields = dict(fields)
-    if (kind := fields.pop("kind", None)) != StatisticalCertificate.kind:
-        raise CertificateError(expected="a row of kind statistical", got=repr(kind))
-    refuse_odd_fields(StatisticalCertificate, fields, kind=CertificateError, where="")
-    return StatisticalCertificate(**fields)
-
-
-STATISTICAL = rows.RowKind(
-    name="statistical certificate",
-    error=CertificateError,
-    write=lambda row: json.dumps(row.to_row(), ensure_ascii=False, allow_nan=False),
-    read=_read,
-    key=lambda row: row.index,
-    title=lambda row: f"text {row.index}",
-    begin=b'{"kind": "statistical"',
-)
+@compared.register
+def _compared(
+    row: StatisticalCertificate, fresh: StatisticalCertificate, by_tier: Callable[[str], object]
+) -> RowComparison:
+    """Where last digits depend on the batch, a callable may vote otherwise on one sample in a hundred."""
+    if row.predicted != fresh.predicted or row.agreeing > fresh.agreeing + row.samples // 100:
+        said = f"{row.agreeing} of {row.samples} samples for {row.predicted}"
+        return RowComparison(f"{said}, where {fresh.agreeing} are for {fresh.predicted}")
+    return RowComparison(weaker=row.agreeing < fresh.agreeing)

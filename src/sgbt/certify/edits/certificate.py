@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from sgbt.certify.certificate import Verdict, verdict_of
-from sgbt.core import rows
+from sgbt.certify.certificate import CertificateRow, Verdict, verdict_of
+from sgbt.certify.rows.comparison import TOLERANCE, RowComparison, compared
 from sgbt.core.errors import CertificateError
-from sgbt.core.fields import refuse_odd_fields
 from sgbt.core.shares import Share
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThreatCertificate:
+class ThreatCertificate(CertificateRow):
     """One text's answer under a threat (`sgbt.Threat`): deterministic, over every text that the threat allows.
 
     `margin` is a lower bound, over all those texts, of the label's logit minus the largest other one (of a text that is
@@ -53,21 +50,6 @@ class ThreatCertificate:
                 where=f"text {self.index}",
             )
 
-    @property
-    def certified(self) -> bool:
-        """Whether the label is proven to stay, and something can be done to the text."""
-        return self.verdict is Verdict.CERTIFIED
-
-    @property
-    def stays(self) -> bool:
-        """Whether nothing that the threat allows changes the label: that is proven, or it allows nothing."""
-        return self.verdict in (Verdict.CERTIFIED, Verdict.VACUOUS)
-
-    def to_row(self) -> dict[str, Any]:
-        """The certificate as JSON values."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {"kind": self.kind, **values, "verdict": str(self.verdict)}
-
 
 @dataclass(frozen=True)
 class ThreatSummary:
@@ -102,25 +84,17 @@ class ThreatSummary:
         )
 
 
-def read_threat_rows(path: str | Path) -> list[ThreatCertificate]:
-    """The certificates of a file, by index."""
-    return sorted(rows.read_rows(path, THREAT_ROWS), key=lambda row: row.index)
-
-
-def _read(fields: Mapping[str, Any]) -> ThreatCertificate:
-    fields = dict(fields)
-    if (kind := fields.pop("kind", None)) != ThreatCertificate.kind:
-        raise CertificateError(expected="a row of kind threat", got=repr(kind))
-    refuse_odd_fields(ThreatCertificate, fields, kind=CertificateError, where="")
-    return ThreatCertificate(**fields)
-
-
-THREAT_ROWS = rows.RowKind(
-    name="certificate against a threat",
-    error=CertificateError,
-    write=lambda row: json.dumps(row.to_row(), ensure_ascii=False, allow_nan=False),
-    read=_read,
-    key=lambda row: row.index,
-    title=lambda row: f"text {row.index}",
-    begin=b'{"kind": "threat"',
-)
+@compared.register
+def _compared(row: ThreatCertificate, fresh: ThreatCertificate, by_tier: object = None) -> RowComparison:
+    """Claims are compared up to `TOLERANCE`: sums are rounded in another order when other texts are beside a text."""
+    nearly = TOLERANCE * (1 + abs(fresh.margin))
+    for name in ("predicted", "words", "edits"):
+        if getattr(row, name) != getattr(fresh, name):
+            return RowComparison(f"{name} {getattr(row, name)}, where it is {getattr(fresh, name)}")
+    if row.slack < fresh.slack * (1 - TOLERANCE):
+        return RowComparison(f"a rounding slack of {row.slack:.3g}, where {fresh.slack:.3g} is needed")
+    if row.margin > fresh.margin + nearly:
+        return RowComparison(f"margin {row.margin:.9g}, where {fresh.margin:.9g} is proven")
+    if row.certified and not fresh.certified and fresh.margin < fresh.slack - nearly:
+        return RowComparison(f"{row.verdict}, where the proof says {fresh.verdict} with {fresh.margin:.9g}")
+    return RowComparison(weaker=row.verdict is not fresh.verdict or row.margin < fresh.margin - nearly)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,23 +13,19 @@ from typing import Any
 import numpy as np
 
 from sgbt.certify.certificate import verdict_of
-from sgbt.certify.edits.certificate import THREAT_ROWS, ThreatCertificate
+from sgbt.certify.edits.certificate import ThreatCertificate
 from sgbt.certify.edits.margins import least_margins
-from sgbt.certify.read_texts import hash_of_text, require_finite_logits
+from sgbt.certify.read_texts import require_finite_logits
 from sgbt.certify.rounding import rounding_slack
-from sgbt.certify.rows.comparison import TOLERANCE, drawn_seed, forged
+from sgbt.certify.rows.running import Listener, Prover
 from sgbt.certify.verifier import in_float64, lowest_margin, require_finite
 from sgbt.core.errors import CertificateError
-from sgbt.core.rows import RowFile
 from sgbt.data import Split
 from sgbt.models import TextClassifier
 from sgbt.threats import LatticeMaker, Threat
 from sgbt.threats.lattice import KEPT
 
 TEXTS_AT_ONCE = 32
-RECHECKED = 20
-"""Of the rows that a file has already, so many are proven again before any is taken over."""
-Listener = Callable[[int, int], None]
 
 
 def certify_against(
@@ -47,16 +42,23 @@ def certify_against(
     With `out`, rows are appended as they are decided, and the same call goes on where an interrupted one stood,
     once it has proven a sample of the rows found there again.
     """
+    return prover_against(classifier, texts, threat, labels=labels).rows(out, listener)
+
+
+def prover_against(
+    classifier: TextClassifier, texts: Split | Sequence[str], threat: Threat, *, labels: Sequence[int] | None = None
+) -> Prover[ThreatCertificate]:
+    """What `certify_against` makes of its arguments."""
     require_finite(classifier.model)
     given = list(texts.texts) if isinstance(texts, Split) else list(texts)
     logits = classifier.logits_of(classifier.encode(given)).numpy()
     require_finite_logits(logits)
     predicted = logits.argmax(axis=1) if len(given) else np.zeros(0, dtype=np.int64)
-    run = _Run(
+    return _Prover(
         model=in_float64(classifier.model),
         maker=LatticeMaker(threat, classifier.vocabulary, classifier.tokenizer),
         texts=given,
-        hashes=[hash_of_text(text) for text in given],
+        hashes=list(map(ThreatCertificate.hash_of, given)),
         right=_labels(texts, labels, predicted, len(classifier.label_names)),
         logits=logits,
         max_length=classifier.max_length,
@@ -67,27 +69,10 @@ def certify_against(
             "slack": rounding_slack(classifier),
         },
     )
-    with RowFile(out, THREAT_ROWS) as file:
-        file.require(run.shared)
-        file.require_texts(
-            lambda row: (
-                row.index >= len(given) or (row.text_hash, row.label) == (run.hashes[row.index], run.right[row.index])
-            )
-        )
-        done = {row.index: row for row in file.rows.values() if row.index < len(given)}
-        _recheck(run, list(done.values()), str(out))
-        pending = [index for index in range(len(given)) if index not in done]
-        for begin in range(0, len(pending), TEXTS_AT_ONCE):
-            fresh = run.proven(pending[begin : begin + TEXTS_AT_ONCE])
-            file.append(*fresh)
-            done |= {row.index: row for row in fresh}
-            if listener:
-                listener(len(done), len(given))
-    return [done[row] for row in sorted(done)]
 
 
 @dataclass(frozen=True)
-class _Run:
+class _Prover(Prover[ThreatCertificate]):
     model: Any
     maker: LatticeMaker
     texts: list[str]
@@ -97,16 +82,28 @@ class _Run:
     max_length: int
     shared: dict[str, Any]
 
+    kind = ThreatCertificate
+
+    def label(self, row: ThreatCertificate) -> int:
+        return int(self.right[row.index])
+
+    def fault(self, row: ThreatCertificate) -> str:
+        answer = int(self.logits[row.index].argmax())
+        return "" if row.predicted == answer else f"the answer {row.predicted} where the model says {answer}"
+
+    def proven(self, places: Sequence[int]) -> Iterator[list[ThreatCertificate]]:
+        for begin in range(0, len(places), TEXTS_AT_ONCE):
+            yield self._together(places[begin : begin + TEXTS_AT_ONCE])
+
     @cached_property
     def lowest(self) -> float:
         """What every margin is at least: what a bound that is not finite says."""
         return max(lowest_margin(self.model, longest=self.max_length), -sys.float_info.max)
 
-    def proven(self, rows: list[int]) -> list[ThreatCertificate]:
-        """The certificates of some texts, found together."""
+    def _together(self, rows: Sequence[int]) -> list[ThreatCertificate]:
         start, slack = time.thread_time(), self.shared["slack"]
         lattices = [self.maker.of(self.texts[row]) for row in rows]
-        bounds = least_margins(self.model, lattices, self.right[rows], self.max_length)
+        bounds = least_margins(self.model, lattices, self.right[list(rows)], self.max_length)
         least = np.where(np.isfinite(bounds), bounds, self.lowest).min(axis=1)
         spent = round(1000 * (time.thread_time() - start) / len(rows), 4)
         found = []
@@ -129,20 +126,6 @@ class _Run:
                 )
             )
         return found
-
-
-def _recheck(run: _Run, done: list[ThreatCertificate], where: str) -> None:
-    """Prove some of the rows again that a file has already; nobody can foresee which ones."""
-    for row in done:
-        if row.predicted != (answer := int(run.logits[row.index].argmax())):
-            raise forged(row.index, f"the answer {row.predicted} where the model says {answer}", where)
-    drawn = random.Random(drawn_seed()).sample(done, min(RECHECKED, len(done)))
-    for row, fresh in zip(drawn, run.proven([row.index for row in drawn]) if drawn else [], strict=True):
-        nearly = TOLERANCE * (1 + abs(fresh.margin))
-        if row.verdict is not fresh.verdict and not abs(fresh.margin - fresh.slack) <= nearly:
-            raise forged(row.index, f"{row.verdict} where {fresh.verdict} can be proven", where)
-        if row.margin > fresh.margin + nearly:
-            raise forged(row.index, f"margin {row.margin:.6g} where {fresh.margin:.6g} can be proven", where)
 
 
 def _labels(

@@ -7,9 +7,10 @@ import random
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from functools import singledispatch
+from typing import Any, TypeVar
 
-from sgbt.certify.certificate import Certificate, Verdict
+from sgbt.certify.certificate import Certificate, CertificateRow, Verdict
 from sgbt.core.errors import CertificateError, ForgedRowError
 from sgbt.models import covers_weights_alone
 
@@ -36,12 +37,18 @@ class RowComparison:
     earlier: bool = False
 
 
-def compared(row: Certificate, fresh: Certificate, by_tier: Callable[[str], Certificate]) -> RowComparison:
+@singledispatch
+def compared(row: Any, fresh: Any, by_tier: Callable[[str], Any]) -> RowComparison:
     """A row beside a proof that was made just now of the same text, label and settings.
 
     Where the row names another tier than the fresh proof, which stops at the first that certifies, the tier named must
-    prove it alone: `by_tier` tries one.
+    prove it alone: `by_tier` tries one. Each kind of certificate registers what its rows claim.
     """
+    raise CertificateError(expected="a certificate", got=type(row).__name__, where="compared")
+
+
+@compared.register
+def _compared(row: Certificate, fresh: Certificate, by_tier: Callable[[str], Certificate]) -> RowComparison:
     old = covers_weights_alone(row.model_hash)
     if fault := _other_text(row, fresh) or _other_verdict(row, fresh):
         return RowComparison(fault)
@@ -95,12 +102,7 @@ def drawn_seed() -> int:
     return secrets.randbits(63)
 
 
-class _Numbered(Protocol):
-    @property
-    def index(self) -> int: ...
-
-
-Row = TypeVar("Row", bound=_Numbered)
+Row = TypeVar("Row", bound=CertificateRow)
 
 
 def sampled(rows: Sequence[Row], sample: Sample, seed: int) -> list[Row]:
