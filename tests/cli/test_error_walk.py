@@ -161,7 +161,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "explain: fewer than none": (["explain", "run", "a film", "--max-substitutions", "-1"], "-1"),
     "verify: no model": (["verify", "no.jsonl"], "--model, or --callable with --encoder, got neither"),
     "verify: a callable, no encoder": (["verify", "no.jsonl", "--callable", "os:getcwd"], "no.jsonl"),
-    "verify: no such rows": (["verify", "no.jsonl", "--model", "run"], "nothing in no.jsonl"),
+    "verify: no such rows": (["verify", "no.jsonl", "--model", "run"], "no such file or directory in no.jsonl"),
     "publish: into a full folder": (["publish", "run", "--out", "folder-full"], "a new folder"),
     "publish: into a file": (["publish", "run", "--out", "reviews.csv"], "a new folder"),
     "publish: no such rows": (["publish", "run", "--out", "new", "--certificates", "no.jsonl"], "no.jsonl"),
