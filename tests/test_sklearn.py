@@ -22,7 +22,7 @@ from tests import small
 from sgbt.certify import Verdict, certify
 from sgbt.core.errors import TrainingError
 from sgbt.sklearn import RobustTextClassifier, certified_score
-from sgbt.threats import SubstitutionIndex
+from sgbt.threats import SubstitutionIndex, Threat
 
 DATA = small.dataset(train=60)
 X, Y = list(DATA.train.texts), np.array(["bad", "good"])[DATA.train.labels]
@@ -168,3 +168,31 @@ def test_scikit_learn_has_nothing_to_say_against_it() -> None:
 )
 def test_the_checks_of_scikit_learn_that_need_no_numbers(check: str) -> None:
     getattr(estimator_checks, check)("RobustTextClassifier", RobustTextClassifier())
+
+
+@pytest.mark.parametrize("model", ["linear", "grams"])
+def test_a_threat_is_trained_for_certified_and_scored(model: str) -> None:
+    config = None if model == "linear" else {"minimum_count": 1}
+    given = made(model=model, objective=None, epochs=None if model == "linear" else 2, config=config, dev=0.2)
+    estimator = given.set_params(threat="model + delete:1:any")
+    fitted = estimator.fit(X, Y)
+    proofs = fitted.certificates(X)
+    assert {proof.threat for proof in proofs} == {fitted.threat_.name}
+    assert fitted.certify(X).tolist() == [proof.certified for proof in proofs]
+    right = fitted.predict(X) == Y
+    assert certified_score(fitted, X, Y) == np.mean(right & fitted.certify(X))
+    smaller = fitted.certificates(X, threat=Threat.deletions("any", at_most=0))
+    assert not any(proof.certified for proof in smaller)  # nothing can be done, so nothing is proven
+
+
+def test_a_search_chooses_among_threats_by_certified_texts() -> None:
+    estimator = made(model="linear", objective=None, epochs=None, config=None)
+    search = GridSearchCV(
+        estimator, {"threat": ["typos:1", Threat.duplications(at_most=1)]}, scoring=certified_score, cv=2
+    )
+    assert search.fit(X, Y).best_score_ == max(search.cv_results_["mean_test_score"])
+
+
+def test_a_threat_beside_an_objective_is_refused() -> None:
+    with pytest.raises(TrainingError, match="a threat alone"):
+        made(threat="typos:1").fit(X, Y)

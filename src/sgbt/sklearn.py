@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sgbt.certify.certificate import Certificate
 from sgbt.certify.certifying import certify
+from sgbt.certify.edits import FittedToThreat, ThreatCertificate, certify_against, train_for_threat
 from sgbt.core.errors import TrainingError
 from sgbt.core.registry import MODELS, OBJECTIVES
 from sgbt.data import Split, TextDataset
@@ -20,15 +21,22 @@ from sgbt.data.dataset import cut
 from sgbt.embeddings import EmbeddingTable, load_embeddings
 from sgbt.models import Bag, TextClassifier
 from sgbt.resources import UnavailableError
-from sgbt.threats import SubstitutionTable
+from sgbt.threats import SubstitutionTable, Threat, parse_threat
+from sgbt.threats.named import table_named
 from sgbt.training import Run, TrainingConfig, method_of, preset_for, train, train_auto
 from sgbt.training.config import with_options
+from sgbt.training.objectives.ibp import IBP
+from sgbt.training.objectives.worst_edits import WorstEdits
+from sgbt.training.threat_bag import ThreatFit
 
 AUTO = "auto"
 
 
 def certified_score(estimator: RobustTextClassifier, X: Sequence[str], y: Sequence[Any]) -> float:
-    """The share of texts that are right and certified, for `scoring=` of scikit-learn's searches."""
+    """The share of texts that are right and certified, for `scoring=` of scikit-learn's searches.
+
+    Certified is what `certify` of the estimator says: against its substitutions, or against its threat.
+    """
     right = estimator.predict(X) == np.asarray(y)
     return float((right & estimator.certify(X)).mean())
 
@@ -40,9 +48,12 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
     probabilities; the options of single models are for the others, by name. `objective` is by itself certified for
     linear models and sgbt for networks.
     `vectors` is a name, a path or an `EmbeddingTable`; `substitutions` is "auto" (counter-fitted neighbours), None, a
-    path of a JSON file or a `SubstitutionTable`. `model_options`, `objective_options` and `config` are dictionaries of
-    fields of the model, the objective and `TrainingConfig`. A share `dev` of the texts chooses the best epoch; with
-    zero the last epoch is kept.
+    path of a JSON file or a `SubstitutionTable`. With a `threat`, a `Threat` or as the command line writes it ("model +
+    typos:1", where model is `substitutions`), that is what is trained for and certified: by "auto" or "linear" a bag of
+    words is fitted to its worst case, other models are trained on its edits (`worst-edits`).
+
+    `model_options`, `objective_options` and `config` are dictionaries of fields of the model, the objective and
+    `TrainingConfig`. A share `dev` of the texts chooses the best epoch; with zero the last epoch is kept.
     """
 
     def __init__(
@@ -52,6 +63,7 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
         *,
         vectors: str | Path | EmbeddingTable = "glove",
         substitutions: str | Path | SubstitutionTable | None = "auto",
+        threat: Threat | str | None = None,
         epochs: int | None = None,
         dev: float = 0.1,
         seed: int = 0,
@@ -64,6 +76,7 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
         self.objective = objective
         self.vectors = vectors
         self.substitutions = substitutions
+        self.threat = threat
         self.epochs = epochs
         self.dev = dev
         self.seed = seed
@@ -91,7 +104,8 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
             Split("dev", whole.take(parts.taken).texts, whole.labels[parts.taken]),
             Split("test", (), np.zeros(0, dtype=np.int64)),
         )
-        self.run_ = self._run(dataset)
+        self.threat_ = self._threat()
+        self.run_ = self._run(dataset) if self.threat_ is None else self._run_for(self.threat_, dataset)
         self.classifier_: TextClassifier = self.run_.model
         return self
 
@@ -102,6 +116,11 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
                 shown = ", ".join(map(str, known))
                 raise TrainingError(expected=f"one of {shown}", got=repr(given), where=f"the parameter {name}")
         beside = ("objective", "epochs", "model_options", "objective_options", "config")
+        if self.threat is not None and (self.objective or self.objective_options):
+            raise TrainingError(
+                expected="a threat alone", got="an objective beside it", where="the parameter threat",
+                remedy="leave the objective out",
+            )  # fmt: skip
         if self.model == AUTO and (named := [name for name in beside if getattr(self, name)]):
             raise TrainingError(
                 expected="auto alone: it chooses its settings",
@@ -127,6 +146,33 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
             device=self.device,
         )
 
+    def _threat(self) -> Threat | None:
+        if self.threat is None or isinstance(self.threat, Threat):
+            return self.threat
+        return parse_threat(
+            self.threat,
+            lambda name: self._table() if name == "model" else table_named(name, self._vectors, data_home=None),
+        )
+
+    def _run_for(self, threat: Threat, dataset: TextDataset) -> Run | FittedToThreat:
+        """Trained for a threat: as `sgbt train --threat` does."""
+        others, substitutions = threat.without_substitutions, threat.of_kind("substitutions")
+        if self.model in (AUTO, "linear"):
+            vectors = None if self.model == "linear" else self._vectors()
+            fit = ThreatFit() if self.model == "linear" else None
+            return train_for_threat(dataset, threat, fit=fit, vectors=vectors, seed=self.seed)
+        kind = MODELS[self.model]
+        options = with_options(kind.Options(classes=dataset.classes), self.model_options or {}, "model_options")
+        return train(
+            kind.untrained(options, self._vectors),
+            dataset,
+            objective=IBP() if others is None else WorstEdits(threat=others.name),
+            substitutions=substitutions.table if substitutions is not None else None,
+            seed=self.seed,
+            config=self._config(),
+            device=self.device,
+        )
+
     def predict_proba(self, X: Sequence[str]) -> np.ndarray:
         """The probability of every class, in the order of `classes_`."""
         check_is_fitted(self, "classifier_")
@@ -138,16 +184,23 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def certify(self, X: Sequence[str]) -> np.ndarray:
-        """For every text, whether it is proven that no substitution of any of its words changes `predict`.
+        """For every text, whether it is proven that no substitution of any of its words changes `predict`, or nothing
+        that the threat allows, if there is one.
 
         False is no proof of the contrary; and where nothing can be replaced, nothing is proven. `certificates` tells
         the two apart.
         """
         return np.array([proof.certified for proof in self.certificates(X)])
 
-    def certificates(self, X: Sequence[str], **options: Any) -> list[Certificate]:
+    def certificates(self, X: Sequence[str], **options: Any) -> list[Certificate] | list[ThreatCertificate]:
         """The certificate of every text for the class that `predict` gives; `options` are those of `sgbt.certify`."""
         check_is_fitted(self, "classifier_")
+        threat = options.pop("threat", self.threat_)
+        if threat is not None and not threat.only_substitutions:
+            return certify_against(self.classifier_, _texts(X), threat, **options)
+        if threat is not None:
+            limits = [limit for limit in (threat.edits[0].at_most, threat.total) if limit is not None]
+            options = {"table": threat.edits[0].table, "max_substitutions": min(limits, default=None)} | options
         if self.classifier_.table is None and options.get("table") is None:
             raise TrainingError(
                 expected="substitutions to certify against",

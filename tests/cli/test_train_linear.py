@@ -7,6 +7,7 @@ from sgbt.certify.edits import certify_against
 from sgbt.cli.app import app
 from sgbt.core.errors import TrainingError
 from sgbt.models import BagOfWords, load_classifier
+from sgbt.models.folder import training_note
 from sgbt.threats import SubstitutionTable, Threat
 
 
@@ -48,6 +49,20 @@ def test_training_for_a_threat(arguments, tmp_path):
     assert model.model.config.features == ()
     (proof,) = certify_against(model, ["the film was good"], Threat.typos(1), labels=[1])
     assert proof.predicted == 1
-    result = CliRunner().invoke(app, [*for_threat, "--model", "cnn"])
+    result = CliRunner().invoke(app, [*for_threat, "--model", "grams", "--out", str(tmp_path / "grams")])
+    assert result.exit_code == 0, result.output
+    assert "with the worst edits added one by one" in " ".join(result.output.split())
+    assert training_note(tmp_path / "grams")["objective_options"]["threat"] == "typos:1"
+    result = CliRunner().invoke(app, [*for_threat, "--objective", "sgbt"])
     assert isinstance(result.exception, TrainingError)
-    assert "--model linear" in str(result.exception)
+    assert "a model alone" in str(result.exception)
+
+
+def test_by_default_the_fit_to_a_threat_is_chosen_on_dev(arguments, tmp_path):
+    asked = [*arguments[:2], "--vectors", "nowhere.txt", "--out", str(tmp_path / "run"), "--threat", "typos:1"]
+    result = CliRunner().invoke(app, asked)
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.output.split())
+    assert "without word vectors" in told
+    assert "l2 1e-05" in told
+    assert training_note(tmp_path / "run")["threat"] == "typos:1"

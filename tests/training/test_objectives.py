@@ -67,6 +67,7 @@ def test_every_part_of_every_objective_moves_what_it_should(kind: str, pooling: 
         "ascc": {"cross_entropy": everything, "divergence": everything},
         "atfl": {"cross_entropy": everything, "adversarial": everything, "pairing": everything - {"head.bias"}},
         "sem": {"cross_entropy": everything},
+        "worst-edits": {"cross_entropy": everything, "edited": everything},
         "certified": {
             "cross_entropy": everything,
             "worst_case": everything,

@@ -90,7 +90,7 @@ ThreatName = Annotated[
     str | None,
     typer.Option(
         help='What may be done to a text in place of substitutions: "counter_fitted + typos:1 + delete:2"; model is '
-        "the table that a trained model was made for. Only --model linear is trained for one."
+        "the table that a trained model was made for."
     ),
 ]
 Budget = Annotated[

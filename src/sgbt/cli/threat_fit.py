@@ -1,53 +1,107 @@
-"""What `sgbt train --threat` does: a bag of words fitted to the worst case of a threat."""
+"""What `sgbt train --threat` does: a bag of words is fitted to the worst case; other models are trained on edits."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.console import Console
 
 from sgbt.cli import options as opt
 from sgbt.cli.certify_view import show_classes
+from sgbt.cli.train_auto import AUTO
+from sgbt.cli.train_named import NamedOptions, train_named
 from sgbt.cli.train_view import answers
-from sgbt.core.errors import TrainingError
+from sgbt.core.errors import SgbtError, TrainingError
 from sgbt.data import TextDataset
+from sgbt.embeddings import EmbeddingTable
 from sgbt.models import save_classifier
-from sgbt.threats import parse_threat
+from sgbt.threats import Threat, parse_threat
+from sgbt.training import TrainingMethod
 from sgbt.training.config import with_options
-from sgbt.training.threat_bag import ThreatFit, fit_bag_of_words
+from sgbt.training.objectives.worst_edits import WorstEdits
+from sgbt.training.threat_bag import ThreatFit
 
 
 @dataclass(frozen=True)
 class ThreatOptions:
-    """What of the command line is about fitting to a threat."""
+    """What of the command line is about training for a threat."""
 
     context: typer.Context
-    model: str
-    tables: dict[str, dict[str, Any]]
-    epochs: int | None
-    seed: int
     vectors: str
+    asked: NamedOptions
 
 
 def fit_to_threat(written: str, dataset: TextDataset, out: Path, console: Console, given: ThreatOptions) -> None:
-    """Fit a bag of words to the worst case of a threat, and keep it; options are in the table `threat`."""
-    named = given.context.params
-    if given.model != "linear" or named["preset"]:
-        got = "a preset" if named["preset"] else given.model
-        raise TrainingError(expected="--model linear", got=got, where="--threat", remedy="add --model linear")
+    """Train for a threat. Options of a fitted bag of words are in the table `threat`."""
+    named, asked = given.context.params, given.asked
+    if named["preset"] or named["objective"]:
+        got = "a preset" if named["preset"] else named["objective"]
+        raise TrainingError(expected="a model alone", got=got, where="--threat", remedy="leave it out")
     home = named["data_home"]
-    read = partial(opt.vectors_of, given.vectors, data_home=home)
+    read = cache(partial(opt.vectors_of, given.vectors, data_home=home))
     threat = parse_threat(written, lambda name: opt.table_of(name, read, data_home=home))
-    options = given.tables.get("threat", {}) | ({"epochs": given.epochs} if given.epochs else {})
-    fit = with_options(ThreatFit(), options, "the table threat")
-    console.print(f"{len(dataset.train):,} texts; threat {threat.name}; {fit}", soft_wrap=True)
-    vectors = read() if fit.vectors else None
-    model = fit_bag_of_words(dataset.train, dataset.label_names, threat, fit=fit, vectors=vectors, seed=given.seed)
-    save_classifier(model, out)
+    console.print(f"{asked.data}: {len(dataset.train):,} texts; threat {threat}", markup=False, soft_wrap=True)
+    if asked.model in (AUTO, "linear"):
+        _fitted(threat, dataset, out, console, read, asked)
+    else:
+        _trained(threat, dataset, out, console, read, asked)
+
+
+def _fitted(
+    threat: Threat,
+    dataset: TextDataset,
+    out: Path,
+    console: Console,
+    read: Callable[[], EmbeddingTable],
+    asked: NamedOptions,
+) -> None:
+    from sgbt.certify.edits.fitting import note_of_fit, train_for_threat
+
+    options = asked.tables.get("threat", {}) | ({"epochs": asked.epochs} if asked.epochs else {})
+    fit = with_options(ThreatFit(), options, "the table threat") if options or asked.model != AUTO else None
+    vectors = None
+    if fit is None:
+        try:
+            vectors = read()
+        except SgbtError as problem:
+            console.print(f"without word vectors: {problem}", markup=False, soft_wrap=True)
+    elif fit.vectors:
+        vectors = read()
+    console.print("a bag of words, fitted to the worst case of the threat")
+    found = train_for_threat(
+        dataset, threat, fit=fit, vectors=vectors, seed=asked.seed, told=lambda line: console.print(line, markup=False)
+    )
+    console.print(f"taken: {found.fit}", markup=False, soft_wrap=True)
+    save_classifier(found.model, out, training=note_of_fit(dataset, threat, found, asked.seed))
     if len(dataset.dev):
-        show_classes(answers(model, dataset.dev), console)
-    console.print(f"saved in {out}", soft_wrap=True)
+        show_classes(answers(found.model, dataset.dev), console)
+
+
+def _trained(
+    threat: Threat,
+    dataset: TextDataset,
+    out: Path,
+    console: Console,
+    read: Callable[[], EmbeddingTable],
+    asked: NamedOptions,
+) -> None:
+    others, substitutions = threat.without_substitutions, threat.of_kind("substitutions")
+    if others is None:
+        raise TrainingError(
+            expected="other edits than substitutions", got=threat.name, where="--threat",
+            remedy="name the table with --substitutions",
+        )  # fmt: skip
+    aim = with_options(WorstEdits(), asked.tables.get("objective", {}) | {"threat": others.name}, "the table objective")
+    how = {"grams": "on the worst case of substitutions, with the worst edits added one by one"}
+    says = how.get(asked.model, "on texts whose costliest words become unknown: examples, no bound")
+    console.print(f"{asked.model}, trained {says}; sgbt certify --threat proves what that comes to", soft_wrap=True)
+    table = substitutions.table if substitutions is not None else None
+    trained = NamedOptions(
+        asked.data, asked.model, TrainingMethod(aim), asked.tables, None, asked.epochs, asked.seed, asked.device,
+        asked.test, asked.boards,
+    )  # fmt: skip
+    train_named(dataset, lambda: table, read, out, console, trained)

@@ -92,18 +92,16 @@ def train_(
     reading = replace(reading, data=data)
     whole = reading.load(data_home=data_home)
     dataset = parts.limited(whole, limit) if limit else whole
-    if threat:
-        fit_to_threat(threat, dataset, out, console, ThreatOptions(context, model, tables, epochs, seed, vectors))
-        reading.keep(out, whole)
-        return
     read_vectors = cache(partial(opt.vectors_of, vectors, data_home=data_home))
     read_table = partial(opt.table_of, substitutions, read_vectors, data_home=data_home)
-    if model == AUTO:
+    asked = NamedOptions(data, model, aim, tables, preset, epochs, seed, device, test, boards)
+    if threat:
+        fit_to_threat(threat, dataset, out, console, ThreatOptions(context, vectors, asked))
+    elif model == AUTO:
         table = read_table()
         console.print(f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by")
         train_chosen(dataset, table, seed=seed, out=out, test=test, console=console)
     else:
-        asked = NamedOptions(data, model, aim, tables, preset, epochs, seed, device, test, boards)
         train_named(dataset, read_table, read_vectors, out, console, asked)
     if speaks():
         reading.keep(out, whole)

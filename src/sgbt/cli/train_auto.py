@@ -35,7 +35,7 @@ def model_named(context: typer.Context, given: str | None) -> str:
     named = [name for name in OF_NETWORKS if _given(context, name)]
     if given is None:
         if context.params.get("threat"):
-            return "linear"
+            return "linear" if "epochs" in named or "config" in named else AUTO
         return "cnn" if named else AUTO
     if given != AUTO:
         chosen({AUTO: None, **dict.fromkeys(MODELS)}, given, "--model")

@@ -103,6 +103,7 @@ OBJECTIVES: Registry[Any] = Registry(
         "atfl": "sgbt.training.objectives.atfl:ATFL",
         "sem": "sgbt.training.objectives.sem:SEM",
         "certified": "sgbt.training.objectives.certified:Certified",
+        "worst-edits": "sgbt.training.objectives.worst_edits:WorstEdits",
     },
 )
 """Objectives of training: dataclasses of their options."""

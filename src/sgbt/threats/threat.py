@@ -183,6 +183,12 @@ class Threat:
         return len(self.edits) == 1 and self.edits[0].kind == "substitutions"
 
     @property
+    def without_substitutions(self) -> Threat | None:
+        """The other edits, within the same total; None where there are none."""
+        others = tuple(edit for edit in self.edits if edit.kind != "substitutions")
+        return Threat(others, self.total) if others else None
+
+    @property
     def name(self) -> str:
         """As the command line writes it: `parse_threat` reads it back, given a way to find tables by their names."""
         parts = [edit.name for edit in self.edits] + ([f"{WITHIN}:{self.total}"] if self.total is not None else [])

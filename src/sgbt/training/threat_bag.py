@@ -86,7 +86,7 @@ def fit_bag_of_words(
     vocabulary = Vocabulary.build(counts, table=table, minimum_count=fit.minimum_count, limit=fit.vocabulary)
     bag = BagOfWords(classes=len(label_names), features=(), ties=())
     bag.adopt(codes=torch.arange(len(vocabulary)), keys=torch.zeros(0, dtype=torch.int64))
-    drops = [_Drops.of(edit, vocabulary) for edit in threat.edits if edit.at_most != 0]
+    drops = [Drops.of(edit, vocabulary) for edit in threat.edits if edit.at_most != 0]
     ids = [torch.tensor(vocabulary.encode(each), dtype=torch.int64) for each in words]
     known = None if vectors is None else _directions(vectors, vocabulary)
     _fit(bag, ids, torch.from_numpy(np.asarray(train.labels, dtype=np.int64)), drops, fit, known, seed)
@@ -94,7 +94,7 @@ def fit_bag_of_words(
 
 
 @dataclass(frozen=True, eq=False)
-class _Drops:
+class Drops:
     """The outcomes of one kind of edit, word by word: outcome i, two ids, belongs to word `owner[i]`."""
 
     first: Tensor
@@ -103,18 +103,25 @@ class _Drops:
     at_most: int | None
 
     @staticmethod
-    def of(edit: Edit, vocabulary: Vocabulary) -> _Drops:
+    def of(edit: Edit, vocabulary: Vocabulary) -> Drops:
+        """Of all words of a vocabulary."""
         found = _outcomes(edit, vocabulary)
         owner = [number for number, each in enumerate(found) for _ in each]
         pairs = [pair for each in found for pair in each]
         first, second = (torch.tensor([pair[side] for pair in pairs], dtype=torch.int64) for side in (0, 1))
-        return _Drops(first, second, torch.tensor(owner, dtype=torch.int64), edit.at_most)
+        return Drops(first, second, torch.tensor(owner, dtype=torch.int64), edit.at_most)
 
     def worst(self, leads: Tensor) -> Tensor:
         """What the worst outcome of each word takes away from each lead, at least 0, [ids, leads]."""
         after = leads[self.first] + leads[self.second]
         least = leads.scatter_reduce(0, self.owner.unsqueeze(1).expand_as(after), after, "amin", include_self=True)
         return leads - least
+
+    def taken(self, leads: Tensor) -> Tensor:
+        """The same where the edit is made: below 0 where that helps, and minus infinity where it cannot be made."""
+        after = leads[self.first] + leads[self.second]
+        none = torch.full_like(leads, torch.inf)
+        return leads - none.scatter_reduce(0, self.owner.unsqueeze(1).expand_as(after), after, "amin")
 
 
 def _outcomes(edit: Edit, vocabulary: Vocabulary) -> list[set[Outcome]]:
@@ -174,7 +181,7 @@ def _fit(
     bag: BagOfWords,
     ids: list[Tensor],
     labels: Tensor,
-    drops: Sequence[_Drops],
+    drops: Sequence[Drops],
     fit: ThreatFit,
     known: Tensor | None,
     seed: int,
@@ -206,7 +213,7 @@ def _fit(
 
 
 def _loss(
-    weight: Tensor, bias: Tensor, ids: Tensor, labels: Tensor, drops: Sequence[_Drops], clean_share: float
+    weight: Tensor, bias: Tensor, ids: Tensor, labels: Tensor, drops: Sequence[Drops], clean_share: float
 ) -> Tensor:
     """Cross-entropy of the clean logits and of those in the worst case."""
     scale = (ids != PADDING).sum(dim=1).clamp(min=1).to(weight).rsqrt()

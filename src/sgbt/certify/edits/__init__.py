@@ -4,9 +4,11 @@ from sgbt.certify.edits import bag_of_words, bilstm, cnn, ngrams, verification  
 from sgbt.certify.edits.certificate import ThreatCertificate, ThreatSummary
 from sgbt.certify.edits.certifying import certify_against
 from sgbt.certify.edits.explain import ThreatExplanation, WorstEdit, explain_against
+from sgbt.certify.edits.fitting import FittedToThreat, train_for_threat
 from sgbt.certify.edits.margins import least_margins
 
 __all__ = [
+    "FittedToThreat",
     "ThreatCertificate",
     "ThreatExplanation",
     "ThreatSummary",
@@ -14,4 +16,5 @@ __all__ = [
     "certify_against",
     "explain_against",
     "least_margins",
+    "train_for_threat",
 ]

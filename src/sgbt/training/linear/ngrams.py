@@ -26,15 +26,18 @@ from sgbt.threats import UNKNOWN, Vocabulary
 from sgbt.threats.labelled_communities import labelled_codes
 from sgbt.training.beginning import adopt_vocabulary, whole_vocabulary
 from sgbt.training.config import TrainingConfig
+from sgbt.training.linear.edits import Edited, RunsOfPlaces, known_runs
 from sgbt.training.loop.dev_scores import dev_scores
 from sgbt.training.loop.listeners import preparing
 from sgbt.training.loop.log import RunLog
 from sgbt.training.loop.steps import Corpus, Examples
 from sgbt.training.loop.trainer import Trainer, trainer_of
 from sgbt.training.objectives.objective import Objective, Parts, mixed_cross_entropy
+from sgbt.training.threat_bag import Drops
 
 TEMPERATURE = 0.1
 """How much the greatest option of a cell is smoothed, in units of margin: L-BFGS wants a smooth loss."""
+Texts = LabelGrams | Edited
 STEPS = 5
 """Steps of L-BFGS in what is called an epoch elsewhere."""
 
@@ -67,9 +70,11 @@ class BagOfNgramsTrainer(Trainer):
             check_room(rows, maps, longest=model.config.longest, ending=model.config.ending)
         found = self._gathered(self.train, "n-grams of train")
         keys = frequent_grams(found, minimum_count=model.config.minimum_count)
+        if self.objective.edits is not None:
+            keys = known_runs(keys)
         model.adopt(codes=model.codes, keys=keys)
         train, dev = (
-            by_label(parts, part.labels, keys) if len(part) else []
+            self._by_label(parts, part, keys) if len(part) else []
             for parts, part in ((found, self.train), (self._gathered(self.dev, "n-grams of dev"), self.dev))
         )
         del found
@@ -83,6 +88,27 @@ class BagOfNgramsTrainer(Trainer):
         progress = partial(preparing, self.listener, title)
         return gather(rows, maps, longest=self.model.config.longest, ending=self.model.config.ending, progress=progress)
 
+    def _by_label(self, gathered: list[Gathered], examples: Examples, keys: Tensor) -> list[Texts]:
+        """All texts, those of each label together, with what they lose if the objective says so."""
+        found = by_label(gathered, examples.labels, keys)
+        edits = self.objective.edits
+        if edits is None:
+            return list(found)
+        drops = [Drops.of(edit, self.corpus.vocabulary) for edit in edits.edits if edit.at_most]
+        rows, maps = self._read(examples)
+        codes, order = [sets.codes[:, 0] for sets in maps], np.concatenate([part.rows for part in gathered])
+        longest = self.model.config.longest
+        return [
+            Edited(
+                each,
+                RunsOfPlaces.of(
+                    rows, order[examples.labels[order] == each.label], each.label, codes, keys, longest=longest
+                ),
+                drops,
+            )
+            for each in found
+        ]
+
     def _read(self, examples: Examples) -> tuple[RaggedIds, list[RowSets]]:
         """The words of texts as rows, and the codes that every row can have by each map."""
         rows, index = examples.rows, examples.substitutions if self.kappa else None
@@ -90,9 +116,7 @@ class BagOfNgramsTrainer(Trainer):
             rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
         return rows, [RowSets.of(codes, index) for codes in self.model.maps]
 
-    def _descend(
-        self, model: BagOfNgrams, ratios: Tensor, train: list[LabelGrams], dev: list[LabelGrams], log: RunLog
-    ) -> None:
+    def _descend(self, model: BagOfNgrams, ratios: Tensor, train: list[Texts], dev: list[Texts], log: RunLog) -> None:
         values = torch.zeros_like(ratios, requires_grad=True)
         bias = torch.zeros(model.config.classes, requires_grad=True)
         optimiser = torch.optim.LBFGS([values, bias], max_iter=STEPS, history_size=10, line_search_fn="strong_wolfe")
@@ -128,7 +152,7 @@ class BagOfNgramsTrainer(Trainer):
             if waited >= self.config.patience:
                 break
 
-    def _losses(self, margins: list[Margins], texts: list[LabelGrams]) -> Parts:
+    def _losses(self, margins: list[Margins], texts: list[Texts]) -> Parts:
         """Cross-entropy on the texts and on the worst case, in the shares of the objective."""
         labels = torch.cat([torch.full((part.texts,), part.label) for part in texts])
         clean, worst = (torch.cat([getattr(part, which) for part in margins]) for which in ("clean", "worst"))
@@ -157,7 +181,7 @@ def _vocabulary(model: BagOfNgrams, vocabulary: Any, counts: Any, table: Any, co
     return vocabulary or whole_vocabulary(counts, table, minimum_count=config.minimum_count)
 
 
-def log_count_ratios(texts: list[LabelGrams], features: int, classes: int, prior: float) -> Tensor:
+def log_count_ratios(texts: list[Texts], features: int, classes: int, prior: float) -> Tensor:
     """log (share of a feature among those of a class's texts / its share among those of all other texts)."""
     counts = torch.full((classes, features), prior, dtype=torch.float64)
     for part in texts:
@@ -168,6 +192,6 @@ def log_count_ratios(texts: list[LabelGrams], features: int, classes: int, prior
 
 
 @torch.no_grad()
-def _scores(texts: list[LabelGrams], weight: Tensor, bias: Tensor, *, certifies: bool) -> dict[str, float]:
+def _scores(texts: list[Texts], weight: Tensor, bias: Tensor, *, certifies: bool) -> dict[str, float]:
     found = ((part.margins(weight, bias), torch.full((part.texts,), part.label)) for part in texts)
     return dev_scores(found, certifies=certifies)

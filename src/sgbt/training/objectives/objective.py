@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from sgbt.core.errors import TrainingError
 from sgbt.models import Network
+from sgbt.threats import Threat
 from sgbt.training.loop.steps import Corpus, Step
 
 Parts = dict[str, Tensor]
@@ -37,6 +38,11 @@ class Objective:
     def worst_case_share(self) -> float:
         """The share of a linear model's loss that is on the worst case."""
         return 1.0 if self.certifies else 0.0
+
+    @property
+    def edits(self) -> Threat | None:
+        """What else than substitution is part of an n-gram model's worst case (`sgbt.training.linear.edits`)."""
+        return None
 
     def for_linear_model(self) -> Objective:
         """The same objective for a linear model, whose worst case is exact; refused where it has no meaning there."""
