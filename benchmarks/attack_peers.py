@@ -7,6 +7,7 @@ the adversarial texts (null where none was found).
 The victim `plain` is what a user of these frameworks has: an ordinary network of nn.Embedding, nn.Conv1d or nn.LSTM and
 nn.Linear, here with the weights of the trained model, asked with a list of texts and answering in one batch. The victim
 `sgbt` answers the same questions through `TextClassifier.predict`, whose TextCNN projects each distinct word only once.
+The victim `bridge` is the same behind `sgbt.bridges.openattack_classifier`. A job may name a table.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sgbt.bridges import openattack_classifier
 from sgbt.models import BiLSTM, TextClassifier, TextCNN, load_classifier
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.threats import SubstitutionTable
@@ -94,7 +96,9 @@ def victim_of(name: str, classifier: TextClassifier, texts: Sequence[str]) -> Cl
     return plain if name == "plain" else lambda asked: classifier.predict(list(asked)).probabilities
 
 
-def openattack(method: str, classify: Classify, table: SubstitutionTable) -> Callable[[str], str | None]:
+def openattack(
+    method: str, classify: Classify, table: SubstitutionTable, bridged: TextClassifier | None = None
+) -> Callable[[str], str | None]:
     """One of OpenAttack's attackers, with our words and substitutes."""
     import OpenAttack
     from OpenAttack.attack_assist.substitute.word.base import WordSubstitute
@@ -130,7 +134,7 @@ def openattack(method: str, classify: Classify, table: SubstitutionTable) -> Cal
         "pso:openattack": ("PSOAttacker", {}),
     }[method]
     attacker = getattr(OpenAttack.attackers, name)(tokenizer=Words(), substitute=Table(), filter_words=[], **options)
-    victim = Victim()
+    victim = openattack_classifier(bridged) if bridged else Victim()
 
     def attack(text: str) -> str | None:
         found: str | None = attacker(victim, {"x": text})
@@ -185,12 +189,14 @@ def measured(job: dict[str, Any]) -> dict[str, object]:
     """Attack every text of a job."""
     torch.set_num_threads(1)
     classifier = load_classifier(job["folder"])
-    assert classifier.table is not None
+    table = SubstitutionTable.from_json(Path(job["table"])) if job["table"] else classifier.table
+    assert table is not None
     texts: list[str] = job["texts"]
-    classify = victim_of(job["victim"], classifier, texts)
-    attack = {"OpenAttack": openattack, "TextAttack": textattack}[job["framework"]](
-        job["method"], classify, classifier.table
-    )
+    if job["victim"] == "bridge":
+        attack = openattack(job["method"], lambda asked: np.empty(0), table, classifier)
+    else:
+        classify = victim_of(job["victim"], classifier, texts)
+        attack = {"OpenAttack": openattack, "TextAttack": textattack}[job["framework"]](job["method"], classify, table)
     np.random.seed(job["seed"])
     torch.manual_seed(job["seed"])
     began = time.process_time()

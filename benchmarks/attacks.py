@@ -228,6 +228,8 @@ class Peers:
     framework: str
     folder: Path
     environments: Path
+    table: Path | None = None
+    """The substitutes, where they are not those that the model was trained for."""
 
     def attack(self, method: str, victim: str, texts: list[str], seed: int = 0) -> Measured | str:
         """What it does, or why it did not."""
@@ -237,6 +239,7 @@ class Peers:
             reason = (problem.stderr or problem.stdout).decode(errors="replace").strip()[-300:]
             return f"cannot be installed here: {reason}"
         about = {"framework": self.framework, "method": method, "victim": victim, "folder": str(self.folder.resolve())}
+        about["table"] = str(self.table.resolve()) if self.table else ""
         with tempfile.TemporaryDirectory() as scratch:
             job = Path(scratch) / "job.json"
             job.write_text(json.dumps(about | {"texts": texts, "seed": seed}), encoding="utf-8")
