@@ -46,7 +46,7 @@ def test_certificates_agree_with_brute_force(encoder, given_texts, seed, bias, b
             assert not stays
             assert classify([encoder.encode(row.witness)])[0].argmax() != row.label
         if row.verdict is Answer.ABSTAINED:
-            assert row.combinations > most
+            assert row.combinations > most or row.margin <= row.slack  # all were asked: the least of them is a tie
         if row.radius is not None:
             within = every_text(text, encoder.table, random.Random(seed), row.radius)
             assert (classify([encoder.encode(version) for version in within]).argmax(axis=1) == row.label).all()

@@ -32,7 +32,7 @@ def smoke(offline: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> 
     command = [sys.executable, "-c", "from sgbt.cli import main; main()", "bench", "smoke", "--out", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=offline)
     assert done.returncode == 0, done.stderr
-    assert "84 of 84 units done, 0 failed" in done.stdout
+    assert "90 of 90 units done, 0 failed" in done.stdout
     return folder
 
 

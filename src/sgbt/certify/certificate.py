@@ -75,9 +75,9 @@ class CertificateRow:
         given = dict(row)
         if (kind := given.pop("kind", SUBSTITUTIONS)) != cls.kind:
             raise CertificateError(expected=f"a row of kind {cls.kind}", got=f"one of kind {str(kind)[:20]!r}")
-        refuse_odd_fields(cls, given, kind=CertificateError, where="")
-        if given.get("margin", 0) is None:
+        if given.get("margin", 0) is None:  # what is minus infinity stands so in JSON
             given["margin"] = -math.inf
+        refuse_odd_fields(cls, given, kind=CertificateError, where="")
         try:
             return cls(**cls.as_now(given))
         except (KeyError, TypeError, ValueError) as problem:
