@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sgbt.core.errors import DataError
 from sgbt.data import Tokenizer, token_pattern
-from sgbt.data.tokenizer import ENGLISH, _lowered
+from sgbt.data.tokenizer import ENGLISH, lowered
 
 SEPARATING = (
     ENGLISH,
@@ -157,7 +157,7 @@ def test_a_pattern_is_analysed_once() -> None:
 def test_lower_case_is_made_letter_by_letter_and_once_is_enough() -> None:
     """So that reading a text in lower case commutes with setting texts side by side."""
     everything = "".join(map(chr, range(sys.maxunicode + 1)))
-    low = "".join(map(_lowered, everything))
+    low = "".join(map(lowered, everything))
     assert len(low) == len(everything)
-    assert low == _lowered(everything) == _lowered(low)
+    assert low == lowered(everything) == lowered(low)
     assert re.findall(r"\s", low) == re.findall(r"\s", everything)

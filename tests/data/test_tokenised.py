@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from sgbt.core.files import user_cache
 from sgbt.data import RaggedIds, TokenisedTexts, Tokenizer, tokenise
 from sgbt.data import tokenised as module
+from sgbt.data.tokenised import Pieces
+from sgbt.data.tokenizer import ENGLISH
 
 TEXTS = ("A fine film.", "", "A fine, FINE day", "lone \ud83d surrogate \x00 İ")
 
@@ -154,3 +157,47 @@ class TestRaggedIds:
     def test_renumbering(self) -> None:
         tokenised = tokenise(("b a b",), cache=False)
         assert tokenised.as_ids_of(np.array([10, 20]))[0].tolist() == [10, 20, 10]
+
+
+ODD = [
+    "don't",
+    "it's",
+    "7.",
+    "7.5",
+    "1,000",
+    "5²",
+    "٣",
+    "a\tb\nc\xa0d",
+    "",
+    "...",
+    "..",
+    "İstanbul",
+    "ΑΣ",
+    "Σ",
+    "ʼtis",
+    "‘n’",
+    "ﬁ",
+    "_x_",
+    "x_1",
+    "a.b",
+    "'ll",
+    "3rd",
+    "éa",
+]
+
+
+@pytest.mark.parametrize("pattern", [ENGLISH, r"\w+|[^\w ]", r"new\ york|\w+"])
+def test_pieces_have_the_words_of_the_text(pattern: str) -> None:
+    tokenizer = Tokenizer(pattern)
+    generator = random.Random(0)
+    texts = ["", " ", "new york", *ODD, *(" ".join(generator.choices(ODD, k=30)) + " " + "y" * 50 for _ in range(20))]
+    tokenised = tokenise(texts, tokenizer, cache=False)
+    assert [tokenised.words(row) for row in range(len(texts))] == [tokenizer.words(text) for text in texts]
+
+
+def test_pieces_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sgbt.data.tokenised.MOST_KEPT", 5)
+    pieces = Pieces(Tokenizer(), len)
+    for number in range(20):
+        assert pieces.ids_of([f"a{number} bb ccc", "x" * 50]).flat.tolist() == [len(f"a{number}"), 2, 3, 50]
+        assert len(pieces) <= 8

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import struct
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +15,12 @@ import numpy as np
 
 from sgbt.core.errors import SgbtError
 from sgbt.core.files import atomic_write, user_cache
-from sgbt.data.tokenizer import Tokenizer
+from sgbt.data.tokenizer import Tokenizer, lowered
 
 FORMAT = "2"
+LONGEST_KEPT = 40
+"""Letters."""
+MOST_KEPT = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,19 @@ class RaggedIds:
         starts = np.concatenate([[0], np.cumsum(lengths)])
         source = np.arange(starts[-1]) + np.repeat(self.starts[:-1] - starts[:-1], lengths)
         return RaggedIds(self.flat[source], starts)
+
+    def parts(self, words: int) -> Iterator[slice]:
+        """Consecutive texts that have so many words together, or one that has more."""
+        first = 0
+        while first < len(self):
+            last = int(np.searchsorted(self.starts, self.starts[first] + words, side="right")) - 1
+            yield slice(first, max(last, first + 1))
+            first = max(last, first + 1)
+
+    def of_rows(self, rows: slice) -> RaggedIds:
+        """Consecutive texts by themselves."""
+        starts = self.starts[rows.start : rows.stop + 1]
+        return RaggedIds(self.flat[starts[0] : starts[-1]], starts - starts[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +108,43 @@ def tokenise(texts: Sequence[str], tokenizer: Tokenizer | None = None, *, cache:
 def _tokenise(texts: Sequence[str], tokenizer: Tokenizer) -> TokenisedTexts:
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__  # a new word gets the next number
-    runs, lengths = [], []
-    for text in texts:
-        words = tokenizer.words(text)
-        runs.append(np.fromiter(map(numbers.__getitem__, words), np.int32, len(words)))
-        lengths.append(len(words))
-    flat = np.concatenate(runs) if runs else np.zeros(0, np.int32)
-    return TokenisedTexts(tuple(numbers), RaggedIds(flat, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])))
+    ids = Pieces(tokenizer, numbers.__getitem__).ids_of(texts)
+    return TokenisedTexts(tuple(numbers), ids)
+
+
+_packed = struct.Struct("=i").pack
+
+
+class Pieces(dict[str, bytes]):
+    """The numbers of the words of what stands between the spaces of texts, as bytes; each such piece is read once.
+
+    The words of a text are those of its pieces, one after the other, where a space separates words
+    (`sgbt.data.token_pattern`); under another pattern a text is one piece. Pieces of more than `LONGEST_KEPT` letters
+    hardly occur twice, and are not kept; with more than `MOST_KEPT` pieces, all are forgotten.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, number: Callable[[str], int]) -> None:
+        super().__init__()
+        self.tokenizer = tokenizer
+        self.number = number
+
+    def __missing__(self, piece: str) -> bytes:
+        found = b"".join([_packed(self.number(word)) for word in self.tokenizer.words_of_lowered(piece)])
+        if len(piece) <= LONGEST_KEPT:
+            self[piece] = found
+        return found
+
+    def ids_of(self, texts: Sequence[str]) -> RaggedIds:
+        """The numbers of all words of texts."""
+        if len(self) > MOST_KEPT:
+            self.clear()
+        separate, get = self.tokenizer.spaces_separate, self.__getitem__
+        flat, ends = bytearray(), array("q", [0])
+        for text in texts:
+            low = lowered(text)
+            flat += b"".join(map(get, low.split(" "))) if separate else get(low)
+            ends.append(len(flat))
+        return RaggedIds(np.frombuffer(flat, dtype=np.int32), np.array(ends, dtype=np.int64) // 4)
 
 
 def _key(texts: Sequence[str], tokenizer: Tokenizer) -> str:

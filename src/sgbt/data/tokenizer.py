@@ -10,7 +10,7 @@ from functools import cached_property
 from sgbt.core.errors import DataError
 from sgbt.data.token_pattern import across_spaces
 
-_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})
+_APOSTROPHES = "’‘ʼ"
 
 ENGLISH = r"""
     \d+(?:[.,]\d+)*(?!\w)        # numbers: 7, 1,000, 3.5
@@ -43,7 +43,7 @@ class Tokens:
     @property
     def lowered(self) -> str:
         """The text as the pattern is matched against it, character by character."""
-        return _lowered(self.text)
+        return lowered(self.text)
 
     def replace(self, swaps: Mapping[int, str]) -> str:
         """The text with the word at each given position replaced, in the casing that stood there.
@@ -125,14 +125,18 @@ class Tokenizer:
             )
         return compiled
 
+    @property
+    def spaces_separate(self) -> bool:
+        """Whether the words of a text are those of what stands between its spaces, one after the other."""
+        return self.pattern == ENGLISH or not across_spaces(self.pattern)  # a test says that the first passes
+
     def require_spaces_separate(self) -> None:
         """Refuse a pattern under which a space might not separate words (`sgbt.data.token_pattern`).
 
         Such a tokenizer can read texts, but what is proven about words and their substitutes would not be about texts.
         """
-        if self.pattern == ENGLISH:
-            return  # it passes, as a test says
-        if fault := across_spaces(self.pattern):
+        if not self.spaces_separate:
+            fault = across_spaces(self.pattern)
             raise DataError(
                 expected="a token pattern by which a space always separates words",
                 got=f"{self.pattern!r} (it {fault})",
@@ -142,11 +146,17 @@ class Tokenizer:
 
     def words(self, text: str) -> tuple[str, ...]:
         """The words of a text, in lower case: the fast path, without positions."""
-        return tuple(self._compiled.findall(_lowered(text)))
+        return tuple(self._compiled.findall(lowered(text)))
+
+    def words_of_lowered(self, text: str) -> list[str]:
+        """The words of a text that `lowered` made."""
+        if self.pattern == ENGLISH and text.isalnum():
+            return [text]  # letters and digits alone
+        return self._compiled.findall(text)
 
     def tokenize(self, text: str) -> Tokens:
         """The words of a text with their positions."""
-        matches = list(self._compiled.finditer(_lowered(text)))
+        matches = list(self._compiled.finditer(lowered(text)))
         return Tokens(
             text=text,
             words=tuple(match.group() for match in matches),
@@ -157,16 +167,17 @@ class Tokenizer:
 
     def is_word(self, word: str) -> bool:
         """Whether `word` is read as exactly itself: one token, in lower case. Only such words can be substitutes."""
-        return self._compiled.findall(_lowered(word)) == [word]
+        return self._compiled.findall(lowered(word)) == [word]
 
 
-def _lowered(text: str) -> str:
+def lowered(text: str) -> str:
     """Each letter in lower case by itself: what stands around it never matters, as it would to the Greek sigma."""
     low = text.lower()
     if not low.isascii():
         if len(low) != len(text) or "Σ" in text:
             low = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
-        low = low.translate(_APOSTROPHES)
+        for mark in _APOSTROPHES:
+            low = low.replace(mark, "'")
     return low
 
 
@@ -187,4 +198,4 @@ def in_casing_of(original: str, word: str) -> str:
         cased = word[:1].upper() + word[1:]
     else:
         cased = word
-    return cased if _lowered(cased) == word else word
+    return cased if lowered(cased) == word else word

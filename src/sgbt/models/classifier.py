@@ -11,11 +11,13 @@ import torch
 from torch import Tensor
 
 from sgbt.core.errors import ModelError
-from sgbt.data import RaggedIds, Tokenizer, batches, tokenise
+from sgbt.data import RaggedIds, Tokenizer, batches
 from sgbt.data.dataset import odd_label_names
+from sgbt.data.tokenised import Pieces
 from sgbt.models.blueprint import parts_of, words_read_by
 from sgbt.models.deciding import Twin, decides_in_float64
 from sgbt.models.identity import identity_of
+from sgbt.models.unpadded import logits_unpadded
 from sgbt.threats import SubstitutionTable, Vocabulary
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ class TextClassifier:
     max_length: int = 512
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
     _twin: Twin | None = field(default=None, init=False, repr=False)
+    _pieces: Pieces | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_kinds(self)
@@ -74,8 +77,10 @@ class TextClassifier:
         """The ids of all words, those behind the first `max_length` as well."""
         if isinstance(texts, str):
             raise ModelError(expected="a list of texts", got="a single text", remedy="put it into a list: [text]")
-        tokenised = tokenise(texts, self.tokenizer, cache=False)
-        return tokenised.as_ids_of(self.vocabulary.ids_of(tokenised.types))
+        if (pieces := self._pieces) is None:
+            pieces = Pieces(self.tokenizer, self.vocabulary.id_of)
+            object.__setattr__(self, "_pieces", pieces)
+        return pieces.ids_of(texts)
 
     @torch.no_grad()
     def logits_of(self, ids: RaggedIds, *, batch_size: int = 256) -> Tensor:
@@ -85,6 +90,13 @@ class TextClassifier:
         model.eval()
         result = torch.empty(len(ids), len(self.label_names), dtype=torch.float64)
         try:
+            for rows in ids.parts(POSITIONS_PER_BATCH):
+                logits = logits_unpadded(model, ids.of_rows(rows))
+                if logits is None:
+                    break
+                result[rows] = logits
+            else:
+                return result
             for batch in batches(ids, size=batch_size, words=POSITIONS_PER_BATCH):
                 result[batch.rows] = model(batch.ids.to(self.device), batch.mask.to(self.device)).double().cpu()
         finally:

@@ -10,9 +10,11 @@ from torch import Tensor, nn
 
 from sgbt.core.errors import ModelError
 from sgbt.core.registry import COMBINATIONS
+from sgbt.data import RaggedIds
 from sgbt.models.arrays import Fault, check_arrays
 from sgbt.models.blueprint import blueprint, build, parts_of, read_blueprint
 from sgbt.models.deciding import decides_in
+from sgbt.models.unpadded import has_own_forward, logits_unpadded
 from sgbt.models.worst_case import worst_case_logits
 
 if TYPE_CHECKING:
@@ -87,6 +89,19 @@ class Sum(nn.Module):
         else:
             weighted = [weight * part(ids, mask).double() for weight, part in self.terms]
         return sum(weighted[1:], start=weighted[0])
+
+
+@logits_unpadded.register
+def _unpadded(model: Sum, texts: RaggedIds) -> Tensor | None:
+    if has_own_forward(model, Sum):
+        return None
+    total: Tensor | None = None
+    for weight, part in model.terms:
+        logits = logits_unpadded(part, texts)
+        if logits is None:
+            return None
+        total = weight * logits if total is None else total + weight * logits
+    return total
 
 
 def _checked(weights: Iterable[float], parts: int) -> tuple[float, ...]:

@@ -7,15 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from sgbt.core.errors import ModelError
+from sgbt.data import RaggedIds
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models.arrays import Fault, check_arrays, faults_of_codes, faults_of_keys
 from sgbt.models.bag_of_words.features import places_of
 from sgbt.models.blueprint import bag_blueprint, blueprint, empty_bag, read_blueprint, words_read_by
 from sgbt.models.deciding import decides_in
+from sgbt.models.key_index import KeyIndex
+from sgbt.models.unpadded import has_own_forward, logits_unpadded, rows_of
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
 BITS = 15
@@ -107,6 +111,7 @@ class BagOfNgrams(nn.Module):
         """An untrained model, by the fields of `BagOfNgramsConfig`. Training gives it its features."""
         super().__init__()
         self.config = replace(config or BagOfNgramsConfig(), **options)
+        self.index: KeyIndex | None = None
         self.bias = nn.Parameter(torch.zeros(self.config.classes))
         self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))
 
@@ -182,6 +187,43 @@ def _keys_of_runs(codes: Tensor, longest: int) -> list[Tensor]:
         keys = torch.where((before > 0) & (last > 0), before << BITS | last, 0)
         found.append(keys)
     return found
+
+
+@logits_unpadded.register
+def _unpadded(model: BagOfNgrams, texts: RaggedIds) -> Tensor | None:
+    """Runs are looked up first, and only those listed are sorted, so that each counts once in its text."""
+    if has_own_forward(model, BagOfNgrams) or model.keys.device.type != "cpu":
+        return None
+    if model.index is None or not model.index.still_of(model.keys):
+        model.index = KeyIndex.of(model.keys)
+    row = rows_of(texts).numpy()
+    behind = texts.starts[1:][row] - np.arange(len(row))  # words from here to the end
+    found = []
+    for number, codes in enumerate(model.maps.numpy()):
+        keys = own = codes[texts.flat]
+        for length in range(1, model.config.longest + 1):
+            if length > 1:
+                keys = keys[:-1] << BITS | own[length - 1 :]
+            whole = np.flatnonzero(behind[: len(keys)] >= length)
+            last = whole[behind[whole] <= model.config.ending]
+            asked = np.concatenate([keys[whole], keys[last] | AT_THE_END]) | number << MAP_SHIFT
+            places = model.index.places(asked)
+            listed = np.flatnonzero(places >= 0)
+            at = np.concatenate([whole, last])[listed]
+            found.append(row[at] * len(model.keys) + places[listed])
+    distinct = torch.from_numpy(_distinct(np.concatenate(found)))
+    total = torch.zeros(len(texts), model.config.classes, dtype=torch.float64)
+    if len(distinct):
+        weights = model.weight[distinct % len(model.keys)].double()
+        total = total.index_add(0, distinct // len(model.keys), weights)
+    return total + model.bias
+
+
+def _distinct(numbers: np.ndarray) -> np.ndarray:
+    numbers.sort()
+    fresh = np.ones(len(numbers), dtype=bool)
+    fresh[1:] = numbers[1:] != numbers[:-1]
+    return numbers[fresh]
 
 
 @decides_in.register

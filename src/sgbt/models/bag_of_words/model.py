@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sgbt.core.errors import ModelError
+from sgbt.data import RaggedIds
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models.arrays import Fault, check_arrays, faults_of_codes, faults_of_keys
 from sgbt.models.bag_of_words.features import (
@@ -26,6 +27,8 @@ from sgbt.models.bag_of_words.features import (
 from sgbt.models.bag_of_words.positions import LARGEST_EXPONENT, Places
 from sgbt.models.blueprint import bag_blueprint, blueprint, empty_bag, read_blueprint, words_read_by
 from sgbt.models.deciding import decides_in
+from sgbt.models.key_index import KeyIndex
+from sgbt.models.unpadded import has_own_forward, logits_unpadded, rows_of
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
 
@@ -104,6 +107,7 @@ class BagOfWords(nn.Module):
             options["from_vectors"] = True
         self.config = replace(config or BagOfWordsConfig(), **options)
         self.source = vectors
+        self.index: KeyIndex | None = None
         self.places = Places() if self.config.places else None
         self.bias = nn.Parameter(torch.zeros(self.config.classes))
         self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))
@@ -138,7 +142,12 @@ class BagOfWords(nn.Module):
         if not self.config.features:
             return words.unsqueeze(-1)
         keys = keys_at(self.config.features, words, self.codes[words], before, after)
-        places = places_of(self.keys, keys)
+        if keys.device.type == "cpu":
+            if self.index is None or not self.index.still_of(self.keys):
+                self.index = KeyIndex.of(self.keys)
+            places = torch.from_numpy(self.index.places(keys.flatten().numpy())).view(keys.shape)
+        else:
+            places = places_of(self.keys, keys)
         numbers = torch.where(places >= 0, places + len(self.codes), PADDING)
         return torch.cat([words.unsqueeze(-1), numbers], dim=-1)
 
@@ -170,6 +179,20 @@ class BagOfWords(nn.Module):
 def neighbours(codes: Tensor) -> tuple[Tensor, Tensor]:
     """The codes before and after each position of [texts, words]; beyond the ends stands padding."""
     return F.pad(codes, (1, 0), value=PADDING)[:, :-1], F.pad(codes, (0, 1), value=PADDING)[:, 1:]
+
+
+@logits_unpadded.register
+def _unpadded(model: BagOfWords, texts: RaggedIds) -> Tensor | None:
+    if has_own_forward(model, BagOfWords) or model.keys.device.type != "cpu" or model.places is not None:
+        return None
+    row, ids = rows_of(texts), torch.from_numpy(texts.flat).long()
+    first = torch.from_numpy(texts.starts[:-1][texts.lengths > 0])
+    before, after = neighbours(model.codes[ids].unsqueeze(0))
+    before[0, first] = PADDING
+    after[0, first[1:] - 1] = PADDING
+    factors = torch.from_numpy(texts.lengths).clamp(min=1).double().rsqrt()
+    added = model.score(ids, before[0], after[0]) * factors[row].unsqueeze(1)
+    return torch.zeros(len(texts), model.config.classes, dtype=torch.float64).index_add(0, row, added) + model.bias
 
 
 @decides_in.register
