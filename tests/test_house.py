@@ -37,3 +37,12 @@ def test_no_chain_asks_which_kind_of_model_it_has() -> None:
     """Roles are found by dispatch; an assertion that narrows a type for the type checker is none."""
     asked = re.compile(rf"^\s*(?:el)?if .*isinstance\([^()]*, *\(?(?:{'|'.join(KINDS_OF_MODELS)})\b", re.MULTILINE)
     assert not [module for module, text in MODULES.items() if asked.search(text)]
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    found: dict[str, set[str]] = {}
+    for module, text in MODULES.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, set()).add(module)
+    assert not {name: modules for name, modules in found.items() if len(modules) > 1}

@@ -187,7 +187,7 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
         """For every text, whether it is proven that no substitution of any of its words changes `predict`, or nothing
         that the threat allows, if there is one.
 
-        False is no proof of the contrary; and where nothing can be replaced, nothing is proven. `certificates` tells
+        False is no proof of the contrary; and where nothing can be replaced, nothing is proven. `certificates` says
         the two apart.
         """
         return np.array([proof.certified for proof in self.certificates(X)])

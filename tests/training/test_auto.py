@@ -13,7 +13,7 @@ from sgbt.core.errors import TrainingError
 from sgbt.data import Split, TextDataset
 from sgbt.models import BagOfWords, load_classifier
 from sgbt.models.folder import training_note
-from sgbt.training.auto import Settings
+from sgbt.training.auto import SizeSettings
 from sgbt.training.balance import class_weights, unbalanced
 from sgbt.training.calibration import best_scale, scale
 
@@ -106,9 +106,9 @@ def test_without_dev_or_table_there_is_a_model_all_the_same():
 
 
 def test_settings_follow_the_size():
-    assert Settings.of(100_000, 2) == Settings(4, 2, (3.0, 0.3), True)
-    assert Settings.of(5_000_000, 2) == Settings(4, 2, (3.0,), False)
-    assert Settings.of(2_800_000, 20).longest == 2
+    assert SizeSettings.of(100_000, 2) == SizeSettings(4, 2, (3.0, 0.3), True)
+    assert SizeSettings.of(5_000_000, 2) == SizeSettings(4, 2, (3.0,), False)
+    assert SizeSettings.of(2_800_000, 20).longest == 2
 
 
 def test_what_auto_cannot_use_is_refused():

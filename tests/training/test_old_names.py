@@ -61,11 +61,11 @@ def names_in(each: object) -> str:
 
 @pytest.fixture(autouse=True)
 def _nothing_told_yet() -> Iterator[None]:
-    before = set(renamed._TOLD)
-    renamed._TOLD.clear()
+    before = set(renamed._WARNED)
+    renamed._WARNED.clear()
     yield
-    renamed._TOLD.clear()
-    renamed._TOLD.update(before)
+    renamed._WARNED.clear()
+    renamed._WARNED.update(before)
 
 
 @pytest.mark.parametrize(("old", "now"), METHODS, ids=names_in)

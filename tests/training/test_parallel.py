@@ -19,7 +19,7 @@ from sgbt.core.errors import SgbtError, TrainingError
 from sgbt.models import load_classifier, weights_hash
 from sgbt.training.loop.log import read_log
 from sgbt.training.loop.parallel import Processes, device_named
-from sgbt.training.loop.steps import Examples, Share, steps_of
+from sgbt.training.loop.steps import Examples, ProcessShare, steps_of
 
 RUNNER = Path(__file__).parent / "runner.py"
 TOLERANCE = 2e-5
@@ -155,14 +155,14 @@ def test_shares_of_a_batch_make_up_the_batch() -> None:
     rows = tokens.as_ids_of(index.rows_of(tokens.types))
     examples = Examples(rows, small.dataset(train=11).train.labels, len(small.VOCABULARY), index)
 
-    def steps(share: Share, size: int):
+    def steps(share: ProcessShare, size: int):
         return list(
             steps_of(examples, size=size, device=torch.device("cpu"), substitutes=True, seed=3, share=share, epoch=2)
         )
 
     for size in (4, 5):
-        whole = steps(Share(), size)
-        parts = [steps(Share(part, 3), size) for part in range(3)]
+        whole = steps(ProcessShare(), size)
+        parts = [steps(ProcessShare(part, 3), size) for part in range(3)]
         for number, step in enumerate(whole):
             shares = [part[number] for part in parts]
             assert sum(share.weight for share in shares) == pytest.approx(3)
@@ -173,7 +173,7 @@ def test_shares_of_a_batch_make_up_the_batch() -> None:
             assert all(share.epoch == step.epoch for share in shares)
             for share in shares:
                 assert torch.equal(share.choices.original, share.ids)
-        assert [len(step.labels) for step in steps(Share(), size)[1:]] == [
+        assert [len(step.labels) for step in steps(ProcessShare(), size)[1:]] == [
             len(step.labels)
             for step in steps_of(
                 examples, size=size, device=torch.device("cpu"), substitutes=True, seed=3, skipped=1, epoch=2
@@ -185,7 +185,9 @@ def test_a_share_of_nothing_weighs_nothing() -> None:
     tokens = small.dataset(train=2).train.tokenised()
     rows = tokens.as_ids_of(small.index().rows_of(tokens.types))
     examples = Examples(rows, small.dataset(train=2).train.labels, len(small.VOCABULARY), None)
-    (step,) = steps_of(examples, size=2, device=torch.device("cpu"), substitutes=False, seed=0, share=Share(2, 3))
+    (step,) = steps_of(
+        examples, size=2, device=torch.device("cpu"), substitutes=False, seed=0, share=ProcessShare(2, 3)
+    )
     assert step.weight == 0
     assert len(step.labels) == 1
 

@@ -79,7 +79,7 @@ def test_a_network_loses_its_most_telling_words_and_learns_from_that(kind: str) 
 
 def test_the_bag_that_certifies_most_of_dev_is_taken() -> None:
     threat, lines = Threat.typos(1), []
-    found = train_for_threat(DATA, threat, told=lines.append)
+    found = train_for_threat(DATA, threat, log=lines.append)
     assert len(lines) == len(found.tried) == 3
     assert found.dev["certified"] == max(own["certified"] for _, own in found.tried)
     again = ThreatSummary.of(certify_against(found.model, TEST, threat))

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sgbt.attacks.edits.reach import Reach, TableReach, ThreatReach
-from sgbt.attacks.lockstep import Attacking, Search, Shown, in_step
+from sgbt.attacks.edits.reach import AttackReach, TableReach, ThreatReach
+from sgbt.attacks.lockstep import Attacking, OngoingAttack, Shown, in_step
 from sgbt.attacks.queries.engine import Classify, TextEngine
 from sgbt.attacks.result import FAILED, SKIPPED, SUCCESS, AttackResult, Swap
 from sgbt.attacks.rows import ATTACKS, AttackRow, AttackSettings
@@ -92,7 +92,7 @@ def _within(
     method: str | Attack | None,
     stop_words: Collection[str],
     options: dict[str, Any],
-) -> tuple[str, Attack, Reach]:
+) -> tuple[str, Attack, AttackReach]:
     """The attack by its name, and what it may make of texts."""
     if threat is not None and (table is not None or stop_words):
         raise AttackError(expected="a threat alone", got="a table or stop words beside it", where="attack")
@@ -123,7 +123,7 @@ class Campaign:
     victim: Victim
     texts: Sequence[str]
     labels: Sequence[int] | None
-    reach: Reach
+    reach: AttackReach
     method: Attack
     name: str
     seed: int
@@ -178,7 +178,7 @@ class Campaign:
             assert search.result is not None
             yield replace(search.result, seconds=search.seconds)
 
-    def _searches(self, indices: Sequence[int]) -> Iterator[Search]:
+    def _searches(self, indices: Sequence[int]) -> Iterator[OngoingAttack]:
         for start in range(0, len(indices), BLOCK):
             block = indices[start : start + BLOCK]
             began = time.perf_counter()
@@ -187,7 +187,7 @@ class Campaign:
             for index, before in zip(block, predicted.tolist(), strict=True):
                 yield self._search(index, before, each)
 
-    def _search(self, index: int, before: int, seconds: float) -> Search:
+    def _search(self, index: int, before: int, seconds: float) -> OngoingAttack:
         """The attack on one text, ready to ask its first query; `before` is the label that the victim gives it."""
         began = time.perf_counter()
         tokens = self.victim.tokenizer.tokenize(self.texts[index])
@@ -195,7 +195,7 @@ class Campaign:
         space = self.reach.space(tokens, length=self.victim.max_length)
         engine = self.victim.open(tokens, space) if before == label and len(space.replaceable) else None
         asking = self._attacked(index, label, before, tokens, space, engine)
-        return Search(asking, engine, seconds + time.perf_counter() - began)
+        return OngoingAttack(asking, engine, seconds + time.perf_counter() - began)
 
     def _attacked(
         self, index: int, label: int, before: int, tokens: Tokens, space: SearchSpace, engine: TextEngine | None
@@ -234,7 +234,7 @@ def generator_for(text: str, seed: int) -> np.random.Generator:
 
 
 def checked(
-    reach: Reach, space: SearchSpace, tokens: Tokens, swaps: tuple[Swap, ...], state: State, label: int
+    reach: AttackReach, space: SearchSpace, tokens: Tokens, swaps: tuple[Swap, ...], state: State, label: int
 ) -> Generator[Shown, int, tuple[str, int] | None]:
     """The adversarial text and its new label, after all that makes it one was seen to hold.
 

@@ -32,7 +32,7 @@ Attacking = Generator[Query | Shown, Any, AttackResult]
 
 
 @dataclass(slots=True, eq=False)
-class Search:
+class OngoingAttack:
     """An attack on one text, the engine that answers it (None: it asks nothing), the seconds that it has taken, what it
     waits with, and its result when there is one.
     """
@@ -53,14 +53,14 @@ class Search:
         self.seconds += time.perf_counter() - began
 
 
-def in_step(victim: Victim, searches: Iterator[Search], *, together: int) -> Iterator[Search]:
+def in_step(victim: Victim, searches: Iterator[OngoingAttack], *, together: int) -> Iterator[OngoingAttack]:
     """Searches as they end, each with its result; up to `together` are under way at once.
 
     One that has found a text gives up its place, and waits until there are as many such texts, or nothing else is left
     to do: the victim itself reads many texts in little more time than one.
     """
-    running: list[Search] = []
-    found: list[Search] = []
+    running: list[OngoingAttack] = []
+    found: list[OngoingAttack] = []
     while True:
         answers = _answered(victim, running)
         while len(running) < together and (search := next(searches, None)) is not None:
@@ -78,7 +78,7 @@ def in_step(victim: Victim, searches: Iterator[Search], *, together: int) -> Ite
         running = [search for search in running if search.result is None and isinstance(search.query, Query)]
 
 
-def _answered(victim: Victim, searches: Sequence[Search]) -> list[Any]:
+def _answered(victim: Victim, searches: Sequence[OngoingAttack]) -> list[Any]:
     """Answers to queries; the time is shared out by the number of texts asked about."""
     if not searches:
         return []
@@ -91,7 +91,7 @@ def _answered(victim: Victim, searches: Sequence[Search]) -> list[Any]:
     return list(found)
 
 
-def _labelled(victim: Victim, searches: Sequence[Search]) -> list[Any]:
+def _labelled(victim: Victim, searches: Sequence[OngoingAttack]) -> list[Any]:
     """What the victim itself says of the texts that were found."""
     if not searches:
         return []

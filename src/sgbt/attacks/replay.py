@@ -1,4 +1,4 @@
-"""Attacks made again: whether rows that say that nothing was found are right, as far as a sample can tell."""
+"""Attacks made again: whether rows that say that nothing was found are right, as far as a sample shows."""
 
 from __future__ import annotations
 

@@ -68,14 +68,14 @@ class LSTMGates:
         """d0 + 2 d, the number of coordinates of x = (v, h, c)."""
         return self.weights.shape[2] + self.hidden_size
 
-    def reach(self, inputs: Interval, hidden: Interval) -> Reach:
+    def reach(self, inputs: Interval, hidden: Interval) -> GateRanges:
         """Everything that needs |Theta| and |U|, in one pass over them: exact gate ranges (Prop. 5) and row sums."""
         box = Interval.cat((inputs, hidden))
         absolute = self.weights.abs()
         centre = self.weights @ box.midpoint + self.bias
         spread, sums = (absolute @ torch.stack((box.radius, torch.ones_like(box.lower)), dim=-1)).unbind(-1)
         row_sums = torch.cat((sums, torch.ones_like(sums[:1])))
-        return Reach(Interval(centre - spread, centre + spread), row_sums)
+        return GateRanges(Interval(centre - spread, centre + spread), row_sums)
 
     def push(self, displacement: Interval) -> Interval:
         """How far u moves when x moves by any displacement in the box (..., d0 + 2 d): shape (..., 5, d)."""
@@ -105,7 +105,7 @@ class LSTMGates:
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class GateRanges:
     """The range of each gate's pre-activation, shape (4, d), and the row sums r_a = sum_j |J_aj|, shape (5, d)."""
 
     gates: Interval

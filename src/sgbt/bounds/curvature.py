@@ -29,7 +29,7 @@ class CurvatureBound(ABC):
     """A tensor T with |d2 F_i / d x_j d x_k| <= T_ijk wherever F has that derivative in the domain (Definition 2).
 
     As with `GrowthBound`, a *tight* tensor that keeps signs and a *factorised* one that is never smaller live in one
-    operator: `dense` and `entry` give the tight one unless told otherwise; `total`, `apply` and `remainder` are closed
+    operator: `dense` and `entry` give the tight one unless asked otherwise; `total`, `apply` and `remainder` are closed
     forms of the factorised one. Nothing but `dense` ever builds a tensor of outputs x inputs x inputs.
 
     `proven` is false when the domain was only observed on data; `taylor_obstacle` says why a Taylor expansion around

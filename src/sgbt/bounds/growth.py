@@ -58,7 +58,7 @@ class GrowthBound(ABC):
 
     Two matrices of this kind live in one operator. The *tight* one keeps signs: terms that cancel at every point of
     the domain cancel in the bound. The *factorised* one takes absolute values factor by factor, is never smaller, and
-    sums in closed form. `dense` and `entry` give the tight one unless told otherwise; `total` and `apply` are
+    sums in closed form. `dense` and `entry` give the tight one unless asked otherwise; `total` and `apply` are
     contractions of the factorised one, and never build a matrix.
 
     `proven` is false when the domain was only observed on data: such a bound may regularise (`total`) and refuses to

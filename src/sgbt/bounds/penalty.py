@@ -89,7 +89,7 @@ class GrowthPenalty:
         for name, layer in self.module.named_modules():
             if isinstance(layer, nn.Conv1d):
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", SgbtWarning)  # told once, when the penalty was made
+                    warnings.simplefilter("ignore", SgbtWarning)  # warned of once, when the penalty was made
                     yield (
                         name,
                         ConvBounds.of(layer, length=self.length, activation=self.activation, pooling=self.pooling),

@@ -130,7 +130,7 @@ def _other_table(row: AttackResult, table: SubstitutionTable | None) -> str:
 
 
 @dataclass(frozen=True)
-class Measured:
+class CardEvidence:
     """Certificates and attack rows, what verifying them gave, and where their labels come from."""
 
     proofs: Sequence[Certificate]
@@ -153,7 +153,7 @@ class Measured:
         table: SubstitutionTable | None,
         sample: Sample,
         seed: int,
-    ) -> Measured:
+    ) -> CardEvidence:
         """Read and check both files; as for `model_card`."""
         if isinstance(texts, Split):
             labels = texts.labels.tolist() if labels is None else labels
@@ -183,4 +183,4 @@ class Measured:
             check_true(classifier, rows, table, texts=known, labels=known_labels, where=where)
         made = attacks_of(classifier, rows, table, verified, sample=sample, seed=seed, where=where)
         origin = Labels.of([*proofs, *rows], compared=labels is not None)
-        return Measured(proofs, rows, verified, made, origin, budget, known is not None, seed)
+        return CardEvidence(proofs, rows, verified, made, origin, budget, known is not None, seed)

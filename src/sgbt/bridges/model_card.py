@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sgbt.bridges.card_attacks import Measured, attack_lines
+from sgbt.bridges.card_attacks import CardEvidence, attack_lines
 from sgbt.bridges.card_figures import (
     NOTHING,
     Figures,
@@ -56,7 +56,7 @@ def model_card(
     """
     folder = Path(run)
     classifier, note = load_classifier(folder), training_note(folder)
-    measured = Measured.of(
+    measured = CardEvidence.of(
         classifier,
         certificates,
         attacks,
@@ -71,7 +71,7 @@ def model_card(
     return "\n".join([*lines, "## Figures\n", *_figures(measured, figures, classifier.label_names)]) + "\n"
 
 
-def _figures(measured: Measured, figures: Figures, names: Sequence[str]) -> Iterator[str]:
+def _figures(measured: CardEvidence, figures: Figures, names: Sequence[str]) -> Iterator[str]:
     if not figures:
         yield "Nothing was measured: no rows were given when this card was written.\n"
         return

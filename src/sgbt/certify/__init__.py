@@ -1,9 +1,5 @@
 """Proofs that no substitution changes a label, end to end, and the exhaustive oracle that checks them."""
 
-import sys
-from types import ModuleType
-from typing import Any
-
 from sgbt.certify.certificate import Certificate, Verdict
 from sgbt.certify.certifying import certify
 from sgbt.certify.edits import least_margins
@@ -18,6 +14,7 @@ from sgbt.certify.separable import SeparableBound
 from sgbt.certify.specification import Specification
 from sgbt.certify.tiers import DEFAULT_TIERS, Tier, margin_bounds
 from sgbt.certify.verifier import Verifier, in_float64, verifiers
+from sgbt.core.callable_package import make_callable
 from sgbt.core.registry import TIERS
 
 __all__ = [
@@ -52,12 +49,4 @@ __all__ = [
 Question = Specification
 """What `Specification` was called in earlier versions."""
 
-
-class _Callable(ModuleType):
-    """`sgbt.certify` is this package and the function that users call; whichever was reached first, both work."""
-
-    def __call__(self, *given: Any, **options: Any) -> list[Certificate]:
-        return certify(*given, **options)
-
-
-sys.modules[__name__].__class__ = _Callable
+make_callable(__name__, certify)

@@ -150,11 +150,11 @@ class Certificate(CertificateRow):
         object.__setattr__(self, "milliseconds", MappingProxyType(dict(self.milliseconds)))
         check_claims(self)
         right, free = self.predicted == self.label, may_replace(self.replaceable, self.max_substitutions, self.scale)
-        told = f"{self.replaceable} replaceable words, margin {self.margin}, slack {self.slack}"
+        counts = f"{self.replaceable} replaceable words, margin {self.margin}, slack {self.slack}"
         if self.verdict != verdict_of(right=right, free=free, proven=self.margin > self.slack):
             raise CertificateError(
                 expected="a verdict that follows from label, prediction, replaceable words, margin and slack",
-                got=f"{self.verdict} with {told}",
+                got=f"{self.verdict} with {counts}",
                 where=f"text {self.index}",
             )
 

@@ -126,9 +126,9 @@ def certify(
     with the cheapest tier first and stops at the first that certifies it. `max_substitutions` limits how many words
     are replaced at once. With `out`, one JSON line per text is appended as it is decided, and the same call goes on
     where an interrupted one stood, once it has proven a sample of the rows found there again. `scale` below one moves
-    substitutes towards the word, for studies. `listener` hears how many texts of how many are done. `threads` batches
-    are worked on at a time (by default as many as torch has threads); the answers do not depend on it, but for the last
-    digits of a margin in float64.
+    substitutes towards the word, for studies. `listener` is called with how many texts of how many are done.
+    `threads` batches are worked on at a time (by default as many as torch has threads); answers do not depend on it,
+    but for the last digits of a margin in float64.
 
     A text is read as the classifier reads it: cut to its maximal length, unknown words as the unknown word (their
     substitutes are tried all the same). A text with nothing to replace, or without words, is its own worst case: it is
@@ -173,11 +173,11 @@ def prover_of(
     }
     corpus = ReadTexts.of(prepared.classifier, texts, labels, prepared.index, prepared.reference)
     labelled = labels is not None or isinstance(texts, Split)
-    return _Prover(prepared, corpus, corpus.hashes, shared, labelled, threads or torch.get_num_threads())
+    return _TableProver(prepared, corpus, corpus.hashes, shared, labelled, threads or torch.get_num_threads())
 
 
 @dataclass(frozen=True, eq=False)
-class _Prover(Prover[Certificate]):
+class _TableProver(Prover[Certificate]):
     prepared: Prepared
     corpus: ReadTexts
     hashes: Sequence[str]
@@ -261,7 +261,7 @@ class _Prover(Prover[Certificate]):
         return Specification.of(found, batch.mask, labels, classes=classes, scale=self.shared["scale"])
 
     def _search(self, spec: Specification, rows: Tensor, answers: Answers) -> None:
-        """Try tier after tier on what is not certified yet; a batch is one thread's, so its processor time is told."""
+        """Try tier after tier on what is not certified yet; a batch is one thread's, whose time is measured."""
         parts, reached = None, rows
         for tier in self.shared["tiers"]:
             start = time.thread_time()

@@ -24,7 +24,7 @@ UNLIKE = 1.25
 
 @dataclass(frozen=True, eq=False)
 class ReadTexts:
-    """`rows` holds what the model reads of each text, `whole` how many words it has, `logits` what it is told.
+    """`rows` holds what the model reads of each text, `whole` how many words it has, `logits` the answer.
 
     Where the model was trained for another table than `index` has, `reference` is that one's index and the texts as its
     rows.

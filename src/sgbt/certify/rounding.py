@@ -29,7 +29,7 @@ FLOAT64_SHARE = 1e-9
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53
 """The unit roundoffs u of float32 and float64: a rounded operation is exact but for a factor 1 + d with |d| <= u."""
 LEAST_SLACK = 1e-12
-"""No allowance is smaller, so that probabilities in float64 still tell labels apart: exp(-1e-12) < 1 as computed."""
+"""No allowance is smaller, so that probabilities in float64 still distinguish labels: exp(-1e-12) < 1 as computed."""
 TIMES_IN_BOUNDS = 16
 """How often the error of one evaluation may come up in a bound: two ends, the text itself, lines and gains of swaps."""
 

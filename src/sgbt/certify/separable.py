@@ -41,7 +41,7 @@ class SeparableBound:
 
     @staticmethod
     def flat(spec: Specification, constant: Tensor) -> SeparableBound:
-        """A bound that does not tell words apart."""
+        """A bound that does not depend on single words."""
         return SeparableBound(spec, constant, constant.new_zeros(len(spec.swaps), constant.shape[1]))
 
     def __add__(self, other: SeparableBound) -> SeparableBound:

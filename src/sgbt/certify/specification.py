@@ -21,7 +21,7 @@ class AllowedSwaps:
 
     Most words have no substitutes and few have many, so the list is far shorter than [texts, words, choices]. Swaps of
     one word stand together: `spots` [replaceable words, 2] gives text and place of each word that has any, and
-    `taken` [replaceable words, slots] tells which slots from 1 on they are, in the order of the list.
+    `taken` [replaceable words, slots] says which slots from 1 on they are, in the order of the list.
     """
 
     text: Tensor
@@ -43,7 +43,7 @@ class Specification:
     replaced at once; None is any number. A `scale` below one moves every substitute's vector towards the word's own: no
     adversary does that, but it shows how a tier fares as perturbations grow.
 
-    Where every position's words are those of a row of one `SubstitutionIndex`, `rows` [texts, words] tells which: what
+    Where every position's words are those of a row of one `SubstitutionIndex`, `rows` [texts, words] says which: what
     depends on a word alone is then found once for many specifications.
 
     `reference` is one about the same texts to whose boxes tiers fit their slopes; "itself" is this one without

@@ -106,7 +106,7 @@ class Placed:
     scale: float
 
     def images(self, name: str, weight: Tensor, bias: Tensor | None = None) -> Images:
-        """The images under one of the model's affine maps, [outputs, width], by which `name` tells it from others."""
+        """The images under one of the model's affine maps, [outputs, width], which `name` identifies."""
         key = (name, self.scale)
         known = self.words.images.get(key)
         if known is None:  # of two threads that come here at once, the first one's table is kept

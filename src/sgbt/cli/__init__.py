@@ -1,4 +1,4 @@
-"""The command `sgbt`: one thin file per verb, and one way to tell a person what went wrong."""
+"""The command `sgbt`: one thin file per verb, and one way to report what went wrong."""
 
 from sgbt.cli.app import main
 

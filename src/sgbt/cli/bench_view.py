@@ -58,8 +58,8 @@ class BenchView(Drawn, BenchListener):
         self._pace.settled(unit, took, counts=not error)
         self._done += not error
         self._failed += bool(error)
-        told = f"failed: {unit.title}: {error}" if error else f"done: {unit.title}, {_shown(took)}"
-        self._console.print(f"{told} ({self._state()})")
+        line = f"failed: {unit.title}: {error}" if error else f"done: {unit.title}, {_shown(took)}"
+        self._console.print(f"{line} ({self._state()})")
 
     def _state(self) -> str:
         failed = f", {self._failed:,} failed" if self._failed else ""

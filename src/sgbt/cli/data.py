@@ -47,7 +47,7 @@ def list_(data_home: DataHome = None) -> None:
 def get_(
     name: Annotated[str, typer.Argument(help="A resource; `sgbt data list` shows them.")], data_home: DataHome = None
 ) -> None:
-    """Fetch a resource, unless it is here already; tell which providers were tried and why each failed."""
+    """Fetch a resource, unless it is here already; say which providers were tried and why each failed."""
     try:
         with ProgressBars() as bars:
             located = get(name, data_home=data_home, progress=bars)

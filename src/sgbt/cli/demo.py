@@ -32,8 +32,8 @@ def demo(
     from sgbt.cli.demo_stages import (
         CERTIFIED,
         NORMAL,
+        DemoSettings,
         Measured,
-        Settings,
         attacked,
         certified,
         data_of,
@@ -46,7 +46,7 @@ def demo(
         with ProgressBars() as bars:
             located = get(name, data_home=data_home, progress=bars)
         _say(f"{number}. {name}: from {located.provider}")
-    settings = Settings(reviews=reviews, limit=limit)
+    settings = DemoSettings(reviews=reviews, limit=limit)
     _say("3. Reading reviews, vectors and substitutes")
     with Screen(stderr=True).status("") as status:
         data = data_of(settings, out, substitutions=substitutions, data_home=data_home, say=status.update)
@@ -56,8 +56,8 @@ def demo(
     )
     found = {}
     for number, name in enumerate((NORMAL, CERTIFIED), start=4):
-        told = "normally" if name == NORMAL else "on the worst case of every review"
-        _say(f"{number}. Training a TextCNN {told}")
+        how = "normally" if name == NORMAL else "on the worst case of every review"
+        _say(f"{number}. Training a TextCNN {how}")
         found[name] = trained(name, data, out / name, console)
     _say("6. Proving, review by review, that no substitution changes the label")
     proofs = {name: certified(run, data, out / name) for name, run in found.items()}

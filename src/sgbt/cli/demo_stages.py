@@ -52,7 +52,7 @@ CONFIG = TrainingConfig(
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class DemoSettings:
     """How much of the data is used."""
 
     reviews: int
@@ -82,9 +82,9 @@ class Measured:
 
 
 def data_of(
-    settings: Settings, out: Path, *, substitutions: str, data_home: Path | None, say: Callable[[str], None]
+    settings: DemoSettings, out: Path, *, substitutions: str, data_home: Path | None, say: Callable[[str], None]
 ) -> Data:
-    """Reviews at even distances from each split, so that every part of it is there; `say` hears what is being read."""
+    """Reviews at even distances from each split, so that every part of it is there; `say` names what is being read."""
     say("reading 50,000 reviews")
     whole = Reading("imdb").load(data_home=data_home)
     say("reading word vectors (once; then they are at hand)")

@@ -42,7 +42,7 @@ def encode_(
 ) -> None:
     """Encode the texts of a file, for training or for a model that reads encoded text. Every column is kept.
 
-    With --label, what tells labels apart is kept apart.
+    With --label, words that distinguish labels stay in clusters of their own.
     """
     from sgbt.cli.predict import texts_of
     from sgbt.data.row_writers import writing

@@ -53,7 +53,7 @@ def explain_(
         table, max_substitutions = opt.as_table(asked, max_substitutions)
     else:
         table = opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
-    told = explain(
+    explanation = explain(
         classifier, text, table, label=view.number_of(classifier, defend or label), max_substitutions=max_substitutions
     )
-    view.show(told, classifier, console)
+    view.show(explanation, classifier, console)

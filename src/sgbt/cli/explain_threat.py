@@ -16,10 +16,10 @@ NOTHING, SPACE = "(left out)", "·"
 """What is shown where nothing is written, and for a space within an edit."""
 
 
-def show(told: ThreatExplanation, threat: Threat, classifier: TextClassifier, console: Console) -> None:
+def show(explanation: ThreatExplanation, threat: Threat, classifier: TextClassifier, console: Console) -> None:
     """All of it."""
-    proof, names = told.certificate, classifier.label_names
-    console.print(_marked(told), soft_wrap=True)
+    proof, names = explanation.certificate, classifier.label_names
+    console.print(_marked(explanation), soft_wrap=True)
     label = names[proof.label]
     if proof.verdict is Verdict.MISCLASSIFIED:
         console.print(f"misclassified: read as {names[proof.predicted]}, not {label}", markup=False)
@@ -30,31 +30,31 @@ def show(told: ThreatExplanation, threat: Threat, classifier: TextClassifier, co
         }
         said = meaning.get(proof.verdict, "not proven")
         console.print(f"{label}: {proof.verdict} against {threat}; {said}", markup=False, soft_wrap=True)
-    console.print(f"what it allows: {told.description}", markup=False, soft_wrap=True)
+    console.print(f"what it allows: {explanation.description}", markup=False, soft_wrap=True)
     lowest = "" if proof.verdict is Verdict.MISCLASSIFIED else f", proven {proof.margin:.4g} whatever is done"
     console.print(
-        f"margin: {told.clean:.4g} as it stands{lowest}, {told.worst_margin:.4g} in the worst version found"
-        f" (slack {proof.slack:.2g})",
+        f"margin: {explanation.clean:.4g} as it stands{lowest}, "
+        f"{explanation.worst_margin:.4g} in the worst version found (slack {proof.slack:.2g})",
         markup=False,
         soft_wrap=True,
     )
-    if told.worst_text != told.tokens.text:
-        read = f"worst version found, read as {names[told.worst_label]}: {told.worst_text}"
+    if explanation.worst_text != explanation.tokens.text:
+        read = f"worst version found, read as {names[explanation.worst_label]}: {explanation.worst_text}"
         console.print(read, markup=False, soft_wrap=True)
-    _edits(told, console)
+    _edits(explanation, console)
 
 
-def _marked(told: ThreatExplanation) -> Text:
+def _marked(explanation: ThreatExplanation) -> Text:
     """The text, with the stretches that matter most in bold red."""
-    shown = Text(told.tokens.text)
-    for edit in told.edits[:SHOWN]:
+    shown = Text(explanation.tokens.text)
+    for edit in explanation.edits[:SHOWN]:
         if edit.drop < 0:
             shown.stylize("bold red", edit.start, edit.end)
     return shown
 
 
-def _edits(told: ThreatExplanation, console: Console) -> None:
-    costly = [edit for edit in told.edits if edit.drop < 0]
+def _edits(explanation: ThreatExplanation, console: Console) -> None:
+    costly = [edit for edit in explanation.edits if edit.drop < 0]
     if not costly:
         console.print("no single edit lowers the margin")
         return
@@ -64,5 +64,5 @@ def _edits(told: ThreatExplanation, console: Console) -> None:
         kind = edit.kind.replace("_", " ")
         table.add_row(Text(old), Text(new or NOTHING), kind, f"{-edit.drop:.4g}", f"{edit.choices:,}")
     console.print(table)
-    if told.tried < told.possible:
-        console.print(f"{told.tried:,} of {told.possible:,} single edits were tried")
+    if explanation.tried < explanation.possible:
+        console.print(f"{explanation.tried:,} of {explanation.possible:,} single edits were tried")

@@ -13,15 +13,15 @@ from sgbt.models import TextClassifier
 SHOWN = 10
 
 
-def show(told: Explanation, classifier: TextClassifier, console: Console) -> None:
+def show(explanation: Explanation, classifier: TextClassifier, console: Console) -> None:
     """All of it."""
-    console.print(_marked(told), soft_wrap=True)
-    if told.certificate.verdict is Verdict.VACUOUS:
-        _vacuous(told, classifier, console)
+    console.print(_marked(explanation), soft_wrap=True)
+    if explanation.certificate.verdict is Verdict.VACUOUS:
+        _vacuous(explanation, classifier, console)
     else:
-        _verdict(told, classifier, console)
-        _weakest(told, console)
-    _read(told.certificate, console)
+        _verdict(explanation, classifier, console)
+        _weakest(explanation, console)
+    _read(explanation.certificate, console)
 
 
 def number_of(classifier: TextClassifier, label: str | None) -> int | None:
@@ -33,25 +33,25 @@ def number_of(classifier: TextClassifier, label: str | None) -> int | None:
     return classifier.label_names.index(label)
 
 
-def _marked(told: Explanation) -> Text:
+def _marked(explanation: Explanation) -> Text:
     """The text with each word that can cost something followed by what it would become; the weakest in bold red."""
-    shown, position, text = Text(), 0, told.tokens.text
-    heavy = {word.place for word in told.weakest[:SHOWN]}
-    for word in told.words:
-        start, end = told.tokens.starts[word.place], told.tokens.ends[word.place]
+    shown, position, text = Text(), 0, explanation.tokens.text
+    heavy = {word.place for word in explanation.weakest[:SHOWN]}
+    for word in explanation.words:
+        start, end = explanation.tokens.starts[word.place], explanation.tokens.ends[word.place]
         shown.append(text[position:start])
         style = "bold red" if word.place in heavy else "yellow" if word.substitute else ""
         shown.append(text[start:end], style=style)
         if word.place in heavy:
             shown.append(f"[{word.substitute} {word.drop:+.3g}]", style="red")
         position = end
-    shown.append(text[position:], style="dim" if told.certificate.truncated else "")
+    shown.append(text[position:], style="dim" if explanation.certificate.truncated else "")
     return shown
 
 
-def _verdict(told: Explanation, classifier: TextClassifier, console: Console) -> None:
-    proof, names = told.certificate, classifier.label_names
-    label, rival = names[proof.label], names[told.rival]
+def _verdict(explanation: Explanation, classifier: TextClassifier, console: Console) -> None:
+    proof, names = explanation.certificate, classifier.label_names
+    label, rival = names[proof.label], names[explanation.rival]
     words = "any number of words" if proof.max_substitutions is None else f"at most {proof.max_substitutions} words"
     if proof.verdict is Verdict.MISCLASSIFIED:
         console.print(f"misclassified: read as {names[proof.predicted]}, not {label}")
@@ -59,7 +59,7 @@ def _verdict(told: Explanation, classifier: TextClassifier, console: Console) ->
     meaning = f"no replacement of {words} changes it" if proof.certified else f"not proven for {words}"
     console.print(f"{label}: {proof.verdict}; {meaning}")
     console.print(
-        f"margin over {rival}: {told.clean:.4g} as it stands, at least {proof.margin:.4g} whatever is replaced"
+        f"margin over {rival}: {explanation.clean:.4g} as it stands, at least {proof.margin:.4g} whatever is replaced"
         f" (tier {proof.tier}, slack {proof.slack:.2g})",
     )
     if proof.radius is not None:
@@ -68,12 +68,12 @@ def _verdict(told: Explanation, classifier: TextClassifier, console: Console) ->
         )
 
 
-def _vacuous(told: Explanation, classifier: TextClassifier, console: Console) -> None:
+def _vacuous(explanation: Explanation, classifier: TextClassifier, console: Console) -> None:
     """Nothing was proven: say why, and the margin of the one version that there is."""
-    proof, names = told.certificate, classifier.label_names
+    proof, names = explanation.certificate, classifier.label_names
     why = "no word may be replaced" if proof.replaceable else "none of its words has a substitute"
     console.print(f"{names[proof.label]}: nothing to replace; {why}, so nothing was to be proven")
-    console.print(f"margin over {names[told.rival]}: {told.clean:.4g} as it stands")
+    console.print(f"margin over {names[explanation.rival]}: {explanation.clean:.4g} as it stands")
 
 
 def _read(proof: Certificate, console: Console) -> None:
@@ -87,16 +87,17 @@ def _read(proof: Certificate, console: Console) -> None:
         console.print(f"{proof.unknown:,} of {proof.read:,} words unknown{alone}")
 
 
-def _weakest(told: Explanation, console: Console) -> None:
-    if not told.weakest:
+def _weakest(explanation: Explanation, console: Console) -> None:
+    if not explanation.weakest:
         console.print("no replacement lowers the bound")
         return
     table = Table("word", "becomes", "lowers the bound by", "substitutes", box=None, pad_edge=False)
-    for word in told.weakest[:SHOWN]:
+    for word in explanation.weakest[:SHOWN]:
         table.add_row(word.word, word.substitute, f"{-word.drop:.4g}", str(word.choices))
     console.print(table)
-    lost = sum(word.drop for word in told.words)
+    lost = sum(word.drop for word in explanation.words)
     console.print(
-        f"tier {told.tier}: {told.clean:.4g} as it stands, {told.base - told.clean:+.4g} that no single word causes,"
-        f" {lost:+.4g} for all words together = {told.margin:.4g}",
+        f"tier {explanation.tier}: {explanation.clean:.4g} as it stands, "
+        f"{explanation.base - explanation.clean:+.4g} that no single word causes,"
+        f" {lost:+.4g} for all words together = {explanation.margin:.4g}",
     )

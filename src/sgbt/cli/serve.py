@@ -73,8 +73,8 @@ def serve_(
 
     def ready(address: str, pool: Pool) -> None:
         for model in pool.models:
-            told = f"{model['name']}: {model['kind']}, trained by {model['objective']} on {model['dataset']}"
-            console.print(told, soft_wrap=True)
+            line = f"{model['name']}: {model['kind']}, trained by {model['objective']} on {model['dataset']}"
+            console.print(line, soft_wrap=True)
         secret = "#token=TOKEN" if token else ""
         console.print(f"the page:  {address}{secret}")
         console.print(f"the programming interface:  {address}docs")

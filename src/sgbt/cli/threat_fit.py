@@ -73,7 +73,7 @@ def _fitted(
         vectors = read()
     console.print("a bag of words, fitted to the worst case of the threat")
     found = train_for_threat(
-        dataset, threat, fit=fit, vectors=vectors, seed=asked.seed, told=lambda line: console.print(line, markup=False)
+        dataset, threat, fit=fit, vectors=vectors, seed=asked.seed, log=lambda line: console.print(line, markup=False)
     )
     console.print(f"taken: {found.fit}", markup=False, soft_wrap=True)
     save_classifier(found.model, out, training=note_of_fit(dataset, threat, found, asked.seed))

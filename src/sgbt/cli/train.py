@@ -87,7 +87,7 @@ def train_(
     aim = parts.method_from(
         objective or ("certified" if linear else "sgbt"), tables.get("objective", {}), beta=beta, gamma=gamma
     )
-    device_named(device)  # what is not there is told before anything is read
+    device_named(device)  # a missing device is refused before anything is read
     boards = [TensorBoardListener(out)] if tensorboard else []
     reading = replace(reading, data=data)
     whole = reading.load(data_home=data_home)

@@ -60,11 +60,11 @@ def train_chosen(
     """Choose and train, say what was chosen and why, and what it does with each class of dev."""
     with AutoView(console) as view:
         run = train_auto(dataset, table=table, seed=seed, out=out, listener=view)
-    told: dict[str, Any] = run.about["auto"]
-    for line in told["reasons"]:
+    auto: dict[str, Any] = run.about["auto"]
+    for line in auto["reasons"]:
         console.print(line, soft_wrap=True, highlight=False)
     if len(dataset.dev):
-        show_classes(ByClass.from_json(told["dev_by_class"]), console)
+        show_classes(ByClass.from_json(auto["dev_by_class"]), console)
     if test:
         found = answers(run.model, dataset.test)
         method = method_of(run.about["objective"], run.about["objective_options"])

@@ -59,8 +59,8 @@ def train_named(
     network = kind.untrained(options, lambda: start.of(vectors(), table))
     console.print(f"{asked.data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by")
     console.print(f"{model} with objective {aim.name}")
-    if told := unbalanced(dataset.train.labels, dataset.label_names):
-        console.print(told)
+    if warning := unbalanced(dataset.train.labels, dataset.label_names):
+        console.print(warning)
     if first := aim.recipe.description:
         console.print(first)
     with parts.TrainingView(console) as view:

@@ -38,8 +38,8 @@ class TrainingView(Drawn):
     def __init__(self, console: Console) -> None:
         self._console = console
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bars = Progress(*columns, TextColumn("{task.fields[told]}"), console=console, transient=True)
-        self._task = self._bars.add_task("training", total=1, told="", visible=False)
+        self._bars = Progress(*columns, TextColumn("{task.fields[state]}"), console=console, transient=True)
+        self._task = self._bars.add_task("training", total=1, state="", visible=False)
         self._seen, self._prepared = console.is_terminal, time.monotonic()
 
     def epoch(self, number: int, of: int, steps: int) -> None:
@@ -50,7 +50,7 @@ class TrainingView(Drawn):
         """So many texts were prepared before the first epoch."""
         now = time.monotonic()
         if self._console.is_terminal:
-            self._bars.update(self._task, total=of, completed=done, description=title, told="", visible=True)
+            self._bars.update(self._task, total=of, completed=done, description=title, state="", visible=True)
         elif now - self._prepared > QUIET_SECONDS:
             self._console.print(f"{title}: {done:,} of {of:,} texts")
             self._prepared = now
@@ -62,9 +62,9 @@ class TrainingView(Drawn):
     def begin(self, title: str, steps: int) -> None:
         """An epoch of this title begins."""
         self._title = title
-        self._steps, self._began, self._told = steps, time.monotonic(), time.monotonic()
+        self._steps, self._began, self._printed = steps, time.monotonic(), time.monotonic()
         self._texts, self._right, self._sums, self._taken = 0, 0.0, dict[str, float](), 0
-        self._bars.reset(self._task, total=steps, description=self._title, told="", visible=True)
+        self._bars.reset(self._task, total=steps, description=self._title, state="", visible=True)
 
     def step(self, number: int, parts: dict[str, float], accuracy: float, examples: int) -> None:
         """A step was taken: show running means of the loss parts, accuracy, and texts per second."""
@@ -75,20 +75,20 @@ class TrainingView(Drawn):
             self._sums[name] = self._sums.get(name, 0.0) + part
         now = time.monotonic()
         if self._console.is_terminal:
-            self._bars.update(self._task, completed=number + 1, told=self._state(now))
-        elif now - self._told > QUIET_SECONDS:
+            self._bars.update(self._task, completed=number + 1, state=self._state(now))
+        elif now - self._printed > QUIET_SECONDS:
             left = (now - self._began) / self._taken * (self._steps - number - 1)
             self._console.print(
                 f"{self._title}, step {number + 1} of {self._steps}: {self._state(now)}, {left:.0f} s left",
             )
-            self._told = now
+            self._printed = now
 
     def scores(self, number: int, scores: dict[str, float], best: bool) -> None:
         """An epoch ended with these scores on dev."""
-        told = ", ".join(f"dev {name} {value:.2%}" for name, value in scores.items() if name != "score")
+        shown = ", ".join(f"dev {name} {value:.2%}" for name, value in scores.items() if name != "score")
         mark = " (best so far)" if best else ""
         took = f"{time.monotonic() - self._began:.0f} s"
-        state = [self._state(time.monotonic()), *([told + mark] if told else []), took]
+        state = [self._state(time.monotonic()), *([shown + mark] if shown else []), took]
         self._console.print(f"{self._title}: {'; '.join(state)}")
 
     def _state(self, now: float) -> str:

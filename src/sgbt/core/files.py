@@ -39,7 +39,7 @@ def sha256_of(path: Path) -> str:
 
 
 def stamp_of(path: Path) -> str:
-    """What tells cheaply that a file is unchanged: its full path, size, number and times.
+    """What shows cheaply that a file is unchanged: its full path, size, number and times.
 
     The time of writing can be set back (`cp -p`, `touch -r`); the time of the last change of any kind cannot.
     """

@@ -1,4 +1,4 @@
-"""What the operating system tells of this machine and does for a process, and what holds where it does not."""
+"""What the operating system says about this machine and does for a process, and what holds where it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that have new names: the old ones are read as the new ones, and told of in one warning line."""
+"""Options that have new names: the old ones are read as the new ones, and named in one warning line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sgbt.core.errors import SgbtError, SgbtWarning
 
 C = TypeVar("C", bound=type)
 
-_TOLD: set[str] = set()
+_WARNED: set[str] = set()
 _GATHERED: list[dict[str, str]] = []
 
 
@@ -45,19 +45,19 @@ def current_names(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tell_of_old_names(names: Mapping[str, str]) -> None:
-    """Warn of old names, each with what stands for it now; each is told of once, all of them in one line."""
-    new = {name: now for name, now in names.items() if name not in _TOLD}
+    """Warn of old names, each with what stands for it now; each is named once, all of them in one line."""
+    new = {name: now for name, now in names.items() if name not in _WARNED}
     if _GATHERED:
         _GATHERED[-1].update(new)
     elif new:
-        _TOLD.update(new)
+        _WARNED.update(new)
         listed = ", ".join(f"{name} is now {now}" for name, now in new.items())
         warnings.warn(f"options with old names: {listed}", SgbtWarning, stacklevel=2)
 
 
 @contextlib.contextmanager
 def one_warning() -> Iterator[None]:
-    """Whatever old names are met meanwhile are told of in one line."""
+    """Whatever old names are met meanwhile are named in one line."""
     _GATHERED.append({})
     try:
         yield

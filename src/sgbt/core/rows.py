@@ -26,7 +26,7 @@ REMEDY = "choose another --out, or delete the file"
 
 @dataclass(frozen=True, kw_only=True)
 class RowKind(Generic[Row]):
-    """How rows of one kind are written, read and told apart.
+    """How rows of one kind are written, read and identified.
 
     `name` is what one line holds. `read` makes a row of the fields of a line. No two rows of a file have the same
     `key`, and `title` says what a row is about. `begin` is how every line begins: only what begins so can be a line

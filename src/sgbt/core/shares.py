@@ -1,4 +1,4 @@
-"""Shares of texts, with their uncertainty, and by class: the only forms in which an accuracy is told.
+"""Shares of texts, with their uncertainty, and by class: the only forms in which an accuracy is given.
 
 An accuracy alone hides what a model does with each class. Of two equally frequent classes a model that always answers
 "positive" gets half of the texts right, and certifies all of these, as no substitution changes its answer."""

@@ -48,7 +48,7 @@ Keep = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class VectorBlock:
     """Words of a file in their order, and their vectors, float32 [words, width]."""
 
     words: list[str]
@@ -62,7 +62,7 @@ def keeps(words: Collection[str] | None) -> Keep:
     return frozenset(words).__contains__
 
 
-def first_occurrences(blocks: Iterator[Block]) -> Iterator[Block]:
+def first_occurrences(blocks: Iterator[VectorBlock]) -> Iterator[VectorBlock]:
     """The same blocks without words that came before: the first vector of a word counts, as in the common tools."""
     seen: set[str] = set()
     for block in blocks:
@@ -74,10 +74,10 @@ def first_occurrences(blocks: Iterator[Block]) -> Iterator[Block]:
         if len(kept) == len(block.words):
             yield block
         else:
-            yield Block([block.words[row] for row in kept], block.vectors[kept])
+            yield VectorBlock([block.words[row] for row in kept], block.vectors[kept])
 
 
-def check_finite(block: Block, where: Callable[[int], str]) -> Block:
+def check_finite(block: VectorBlock, where: Callable[[int], str]) -> VectorBlock:
     """The block itself if all its numbers are finite; `where` names the place of a row."""
     bad = ~np.isfinite(block.vectors).all(axis=1)
     if bad.any():
@@ -95,7 +95,7 @@ LONGEST_WORD = 4096
 """A name longer than this means that the file is not what its header says."""
 
 
-def read_binary(stream: BinaryIO, *, where: str, keep: Keep) -> Iterator[Block]:
+def read_binary(stream: BinaryIO, *, where: str, keep: Keep) -> Iterator[VectorBlock]:
     """Yield the words to keep of a word2vec .bin file block by block."""
     header = header_of(stream.readline(LONGEST_WORD))
     if header is None:
@@ -141,7 +141,9 @@ def _whole_records(buffer: bytes, header: Header, *, most: int) -> tuple[list[by
     return names, payload, used
 
 
-def _block(names: list[bytes], payload: list[bytes], *, header: Header, first: int, where: str, keep: Keep) -> Block:
+def _block(
+    names: list[bytes], payload: list[bytes], *, header: Header, first: int, where: str, keep: Keep
+) -> VectorBlock:
     words: list[str] = []
     kept: list[int] = []
     for record, name in enumerate(names):
@@ -158,11 +160,11 @@ def _block(names: list[bytes], payload: list[bytes], *, header: Header, first: i
             words.append(word)
             kept.append(record)
     numbers = np.frombuffer(b"".join(payload[record] for record in kept), dtype="<f4").astype(np.float32, copy=False)
-    block = Block(words, numbers.reshape(len(words), header.width))
+    block = VectorBlock(words, numbers.reshape(len(words), header.width))
     return check_finite(block, lambda row: f"{where}, record {first + kept[row] + 1}")
 
 
-def read_npy_parquet(vectors_path: Path, words_path: Path, *, keep: Keep) -> Iterator[Block]:
+def read_npy_parquet(vectors_path: Path, words_path: Path, *, keep: Keep) -> Iterator[VectorBlock]:
     """Yield the words to keep block by block; the array is mapped, never read whole."""
     words = _words_of(words_path)
     try:
@@ -184,7 +186,7 @@ def read_npy_parquet(vectors_path: Path, words_path: Path, *, keep: Keep) -> Ite
     step = max(1, BLOCK_BYTES // (4 * vectors.shape[1]))
     for start in range(0, len(words), step):
         kept = [row for row, word in enumerate(words[start : start + step], start=start) if keep(word)]
-        block = Block([words[row] for row in kept], vectors[kept].astype(np.float32))
+        block = VectorBlock([words[row] for row in kept], vectors[kept].astype(np.float32))
         yield check_finite(block, lambda row, kept=kept: f"{vectors_path}, row {kept[row]}")  # type: ignore[misc]
 
 

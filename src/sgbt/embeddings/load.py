@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 from sgbt.core.errors import EmbeddingError
 from sgbt.core.files import stamp_of, user_cache
 from sgbt.core.unpacking import open_gzip, refuse_zip_bomb
-from sgbt.embeddings.binary import Block, Keep, first_occurrences, header_of, keeps, read_binary, read_npy_parquet
+from sgbt.embeddings.binary import Keep, VectorBlock, first_occurrences, header_of, keeps, read_binary, read_npy_parquet
 from sgbt.embeddings.table import EmbeddingTable, cached
 from sgbt.embeddings.text import read_text, read_wink_json
 
@@ -115,7 +115,7 @@ NAMES = ("glove", "glove.840B.300d", "glove.6B.50d", "glove.6B.100d")
 """The tables that have a name; every other argument is a path."""
 
 _PARSER_VERSION = 1
-_STREAMED: dict[str, Callable[..., Iterator[Block]]] = {
+_STREAMED: dict[str, Callable[..., Iterator[VectorBlock]]] = {
     "glove-text": read_text,
     "word2vec-text": read_text,
     "word2vec-binary": read_binary,
@@ -158,7 +158,7 @@ def load_embeddings(
     )
 
 
-def _blocks(layout: str, paths: tuple[Path, ...], *, member: str | None, keep: Keep) -> Iterator[Block]:
+def _blocks(layout: str, paths: tuple[Path, ...], *, member: str | None, keep: Keep) -> Iterator[VectorBlock]:
     if layout == "npy-parquet":
         yield from read_npy_parquet(paths[0], paths[1], keep=keep)
         return

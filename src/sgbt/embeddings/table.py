@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sgbt.core.documents import read_json
 from sgbt.core.errors import EmbeddingError, SgbtError
 from sgbt.core.files import atomic_folder
-from sgbt.embeddings.binary import Block
+from sgbt.embeddings.binary import VectorBlock
 
 CLITIC_ALIASES: Mapping[str, str] = {
     "n't": "not",
@@ -185,7 +185,7 @@ def _random_direction(word: str, *, seed: int, width: int) -> NDArray[np.float64
 _ABOUT, _WORDS, _VECTORS = "about.json", "words.txt", "vectors.npy"
 
 
-def cached(folder: Path, read: Callable[[], Iterator[Block]], *, name: str) -> EmbeddingTable:
+def cached(folder: Path, read: Callable[[], Iterator[VectorBlock]], *, name: str) -> EmbeddingTable:
     """The table kept in `folder`; when there is none, or a damaged one, parse with `read` and keep that."""
     table = _load(folder, name=name)
     if table is not None:
@@ -201,14 +201,14 @@ def cached(folder: Path, read: Callable[[], Iterator[Block]], *, name: str) -> E
     return in_memory(read(), name=name) if table is None else table
 
 
-def in_memory(blocks: Iterator[Block], *, name: str) -> EmbeddingTable:
+def in_memory(blocks: Iterator[VectorBlock], *, name: str) -> EmbeddingTable:
     """A table that lives in memory only."""
     collected = list(blocks)
     words = tuple(word for block in collected for word in block.words)
     return EmbeddingTable(words, np.concatenate([block.vectors for block in collected]), name)
 
 
-def _write(folder: Path, blocks: Iterator[Block]) -> None:
+def _write(folder: Path, blocks: Iterator[VectorBlock]) -> None:
     words: list[str] = []
     width = 0
     with (folder / _VECTORS).open("wb") as stream:

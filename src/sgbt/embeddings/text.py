@@ -12,10 +12,10 @@ import numpy as np
 
 from sgbt.core.documents import parse_json
 from sgbt.core.errors import EmbeddingError
-from sgbt.embeddings.binary import BLOCK_BYTES, Block, Header, Keep, check_finite, header_of
+from sgbt.embeddings.binary import BLOCK_BYTES, Header, Keep, VectorBlock, check_finite, header_of
 
 
-def read_text(stream: BinaryIO, *, where: str, keep: Keep) -> Iterator[Block]:
+def read_text(stream: BinaryIO, *, where: str, keep: Keep) -> Iterator[VectorBlock]:
     """Yield the words to keep of a text file block by block.
 
     The width is the header's, or without one the commonest number of fields in the first block. A word may contain
@@ -75,7 +75,7 @@ def _check_first_line(lines: list[bytes], *, width: int, number: int, where: str
         )
 
 
-def _parse(lines: list[bytes], *, number: int, width: int, where: str, keep: Keep) -> Block:
+def _parse(lines: list[bytes], *, number: int, width: int, where: str, keep: Keep) -> VectorBlock:
     words: list[str] = []
     numbers: list[str] = []
     places: list[int] = []
@@ -102,12 +102,12 @@ def _parse(lines: list[bytes], *, number: int, width: int, where: str, keep: Kee
             numbers.append(rest.decode("ascii", errors="replace"))
             places.append(place)
     if not words:
-        return Block([], np.empty((0, width), dtype=np.float32))
+        return VectorBlock([], np.empty((0, width), dtype=np.float32))
     try:
         vectors = np.loadtxt(numbers, dtype=np.float32, delimiter=" ", comments=None, ndmin=2)
     except ValueError as problem:
         raise _not_a_number(numbers, words, places, where) from problem
-    return check_finite(Block(words, vectors), lambda row: f"{where}, line {places[row]}")
+    return check_finite(VectorBlock(words, vectors), lambda row: f"{where}, line {places[row]}")
 
 
 def _split_from_right(line: bytes, *, width: int, where: str) -> tuple[bytes, bytes]:
@@ -152,7 +152,7 @@ _SIZE = re.compile(rb'"size"\s*:\s*(\d+)')
 _WIDTH = re.compile(rb'"dimensions"\s*:\s*(\d+)')
 
 
-def read_wink_json(stream: BinaryIO, *, where: str, keep: Keep) -> Iterator[Block]:
+def read_wink_json(stream: BinaryIO, *, where: str, keep: Keep) -> Iterator[VectorBlock]:
     """Yield the words to keep block by block; of every row the first `dimensions` items are the vector."""
     header, buffer = _skip_to_vectors(stream, where)
     done, closed = 0, False
@@ -200,7 +200,7 @@ def _whole_entries(buffer: bytes) -> tuple[list[bytes], list[bytes], int, bool]:
     return names, rows, used, False
 
 
-def _block(names: list[bytes], rows: list[bytes], *, width: int, where: str, keep: Keep) -> Block:
+def _block(names: list[bytes], rows: list[bytes], *, width: int, where: str, keep: Keep) -> VectorBlock:
     words: list[str] = []
     kept: list[str] = []
     for name, row in zip(names, rows, strict=True):
@@ -213,14 +213,14 @@ def _block(names: list[bytes], rows: list[bytes], *, width: int, where: str, kee
             words.append(word)
             kept.append(row.decode("ascii", errors="replace"))
     if not words:
-        return Block([], np.empty((0, width), dtype=np.float32))
+        return VectorBlock([], np.empty((0, width), dtype=np.float32))
     try:
         vectors = np.loadtxt(kept, dtype=np.float32, delimiter=",", comments=None, ndmin=2, usecols=range(width))
     except ValueError as problem:
         raise EmbeddingError(
             expected="rows of numbers", got=f"something else near {words[0]!r}", where=where, remedy="fetch it again"
         ) from problem
-    return check_finite(Block(words, vectors), lambda row: f"{where}, entry {words[row]!r}")
+    return check_finite(VectorBlock(words, vectors), lambda row: f"{where}, entry {words[row]!r}")
 
 
 def _cut_short(where: str) -> EmbeddingError:

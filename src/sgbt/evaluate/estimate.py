@@ -49,7 +49,7 @@ NOTE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class UnitCost:
     """A unit, whether it is done, and what it takes if not."""
 
     unit: Unit
@@ -62,7 +62,7 @@ class Cost:
 class Estimate:
     """What all units take."""
 
-    units: tuple[Cost, ...]
+    units: tuple[UnitCost, ...]
     note: str = NOTE
 
     @property
@@ -90,15 +90,15 @@ def estimate(grid: Grid, out: str | Path, *, only: str | None = None, data_home:
         ]
         known = _known_seconds([unit for unit, _, _ in work], store)
         measure = _Calibration(materials)
-        found: dict[str, Cost] = {}
+        found: dict[str, UnitCost] = {}
         for unit, cell, training in work:
             if unit.key in found:
                 continue
             if store.finished(unit.key):
-                found[unit.key] = Cost(unit, True, 0.0, 0.0)
+                found[unit.key] = UnitCost(unit, True, 0.0, 0.0)
                 continue
             seconds, disk = measure.cost(unit, cell, training)
-            found[unit.key] = Cost(unit, False, known.get(unit.family, seconds), disk)
+            found[unit.key] = UnitCost(unit, False, known.get(unit.family, seconds), disk)
     finally:
         torch.set_num_threads(threads)
     return Estimate(tuple(found.values()))
@@ -249,7 +249,7 @@ def _taken(split: Split, count: int, *, seed: int) -> Split:
 
 
 def _typical(split: Split, count: int) -> tuple[str, ...]:
-    """Texts whose length is nearest to the median: one long text by chance would tell little."""
+    """Texts whose length is nearest to the median: one long text by chance would say little."""
     lengths = split.tokenised().ids.lengths
     if not len(split):
         return ()

@@ -17,7 +17,7 @@ TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What an executor heard of a unit: `running` with a `fraction` done, or `finished`, `failed` or `lost`."""
+    """What an executor reports of a unit: `running` with a `fraction` done, or `finished`, `failed` or `lost`."""
 
     key: str
     state: str

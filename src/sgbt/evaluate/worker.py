@@ -20,7 +20,7 @@ from sgbt.core.machine import end_with_parent
 from sgbt.evaluate.materials import Materials
 from sgbt.evaluate.store import Store
 from sgbt.evaluate.unit import Unit
-from sgbt.evaluate.working import Progress, perform
+from sgbt.evaluate.working import OnProgress, perform
 
 QUIET_SECONDS = 0.5
 """How long a worker keeps news of its progress to itself."""
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> None:
         _send(events, key=unit.key, state="failed" if error else "finished", error=error)
 
 
-def attempt(unit: Unit, store: Store, materials: Materials, progress: Progress) -> str:
+def attempt(unit: Unit, store: Store, materials: Materials, progress: OnProgress) -> str:
     """Do a unit; the error, written down in the store, if that fails, and nothing otherwise."""
     try:
         perform(unit, store, materials, progress)
@@ -56,7 +56,7 @@ def attempt(unit: Unit, store: Store, materials: Materials, progress: Progress) 
     return ""
 
 
-def now_and_then(progress: Progress) -> Progress:
+def now_and_then(progress: OnProgress) -> OnProgress:
     """The same listener, called again only after some time."""
     last = time.monotonic()
 

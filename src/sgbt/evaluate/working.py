@@ -32,11 +32,11 @@ from sgbt.training.loop.checkpoint import FILE as CHECKPOINT
 from sgbt.training.loop.listeners import Listener
 from sgbt.version import __version__
 
-Progress = Callable[[float], None]
+OnProgress = Callable[[float], None]
 """Called with the share of a unit that is done, from 0 to 1."""
 
 
-def perform(unit: Unit, store: Store, materials: Materials, progress: Progress = lambda _: None) -> None:
+def perform(unit: Unit, store: Store, materials: Materials, progress: OnProgress = lambda _: None) -> None:
     """Do a unit, or go on with what an earlier process left of it, and write its result; a finished one is left alone.
 
     One thread computes: how sums are split over threads would show in the last digits.
@@ -66,7 +66,7 @@ class Workplace:
     unit: Unit
     store: Store
     materials: Materials
-    progress: Progress
+    progress: OnProgress
 
     @property
     def folder(self) -> Path:
@@ -180,7 +180,7 @@ def start_of(unit: Unit) -> tuple[str, EmbeddingStart, str]:
 class EpochClock:
     """A listener of the training loop that keeps the seconds of every epoch it saw from the first step to the last."""
 
-    def __init__(self, path: Path, progress: Progress, epochs: int) -> None:
+    def __init__(self, path: Path, progress: OnProgress, epochs: int) -> None:
         self._path, self._progress, self._epochs = path, progress, epochs
         self._times: dict[str, float] = read_times(path)
         self._first, self._steps, self._seen, self._began = 0, 1, 0, 0.0

@@ -12,7 +12,7 @@ from sgbt.bounds.activations import softplus
 
 
 @dataclass(frozen=True, slots=True)
-class Activation:
+class Nonlinearity:
     """A function that never falls, except perhaps below its single lowest point."""
 
     function: Callable[[Tensor], Tensor]
@@ -33,9 +33,9 @@ class Activation:
 
 
 ACTIVATIONS = {
-    "tanh": Activation(torch.tanh),
-    "sigmoid": Activation(torch.sigmoid),
-    "softplus": Activation(softplus),
-    "relu": Activation(torch.relu),
-    "gelu": Activation(nn.functional.gelu, lowest=-0.7517915246935645),
+    "tanh": Nonlinearity(torch.tanh),
+    "sigmoid": Nonlinearity(torch.sigmoid),
+    "softplus": Nonlinearity(softplus),
+    "relu": Nonlinearity(torch.relu),
+    "gelu": Nonlinearity(nn.functional.gelu, lowest=-0.7517915246935645),
 }

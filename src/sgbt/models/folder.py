@@ -87,7 +87,7 @@ def load_classifier(folder: str | Path) -> TextClassifier:
     folder = Path(folder)
     config = _read_config(folder)
     vocabulary, table = _read_words(folder, config)
-    with _told_of_models():
+    with _as_model_error():
         tokenizer = Tokenizer(config["tokenizer"])
         tokenizer.words("")  # a pattern that cannot be used shows itself now
     model = _filled(config["model"], _present(folder / WEIGHTS))
@@ -146,7 +146,7 @@ def training_note(folder: Path) -> dict[str, Any]:
 
 def _read_words(folder: Path, config: dict[str, Any]) -> tuple[Vocabulary, SubstitutionTable | None]:
     table = None
-    with _told_of_models():
+    with _as_model_error():
         vocabulary = Vocabulary.load(_present(folder / VOCABULARY))
         if config["substitutions"] is not None:
             table = SubstitutionTable.from_json(_present(folder / TABLE))
@@ -177,7 +177,7 @@ def load_tensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 @contextlib.contextmanager
-def _told_of_models() -> Iterator[None]:
+def _as_model_error() -> Iterator[None]:
     """What is wrong with a part is, to whoever loads the folder, wrong with the model."""
     try:
         yield

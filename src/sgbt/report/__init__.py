@@ -6,14 +6,12 @@ the function that users call.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 from sgbt.attacks import AttackResult
 from sgbt.certify import Certificate
+from sgbt.core.callable_package import make_callable
 from sgbt.models.folder import CONFIG
 from sgbt.report.build import Report, report_of_folder, report_of_records
 from sgbt.report.single import report_of_run, report_of_run_folder
@@ -33,11 +31,4 @@ def report(
     return report_of_folder(source)
 
 
-class _Callable(ModuleType):
-    """`sgbt.report` is this package and the function that users call; whichever was reached first, both work."""
-
-    def __call__(self, *given: Any, **options: Any) -> Report:
-        return report(*given, **options)
-
-
-sys.modules[__name__].__class__ = _Callable
+make_callable(__name__, report)

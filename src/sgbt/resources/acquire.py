@@ -38,10 +38,10 @@ class UnavailableError(ResourceError):
 
     def __init__(self, resource: Resource, attempts: tuple[Attempt, ...]) -> None:
         self.attempts = attempts
-        told = "; ".join(f"{attempt.provider}: {attempt.outcome}" for attempt in attempts)
+        tried = "; ".join(f"{attempt.provider}: {attempt.outcome}" for attempt in attempts)
         remedy = resource.by_hand or "connect to the internet or to a package registry"
         super().__init__(
-            expected=f"the resource {resource.name}", got=f"nothing from any provider ({told})", remedy=remedy
+            expected=f"the resource {resource.name}", got=f"nothing from any provider ({tried})", remedy=remedy
         )
 
 

@@ -153,12 +153,12 @@ def _add_texts(app: FastAPI, pool: Pool) -> None:
         """The models, in the order of the command line."""
         return pool.models
 
-    @app.post(PREDICT_PATH, response_model=schema.Prediction | schema.Predictions, responses=REFUSALS)
+    @app.post(PREDICT_PATH, response_model=schema.Prediction | schema.PredictedTexts, responses=REFUSALS)
     async def predict(asked: schema.AskedPredictions) -> None:
         """The label of a text, or of many at once."""
         raise AssertionError("it is described here, and answered by PredictFirst")
 
-    @app.post("/certify", response_model=schema.Certified, responses=REFUSALS)
+    @app.post("/certify", response_model=schema.CertifiedText, responses=REFUSALS)
     async def certify(asked: schema.CertifyRequest, request: Request) -> Any:
         """The label of a text, whether it is proven to stay, and every word's share of the worst case."""
         task = {"do": "certify", **asked.model_dump()}
@@ -178,7 +178,7 @@ def _add_texts(app: FastAPI, pool: Pool) -> None:
 
 
 def _add_guarded(app: FastAPI, pool: Pool) -> None:
-    @app.post(GUARDED_PATH, response_model=schema.Guarded, responses=REFUSALS)
+    @app.post(GUARDED_PATH, response_model=schema.GuardedText, responses=REFUSALS)
     async def guarded(asked: schema.GuardedRequest, request: Request) -> Any:
         """The label of a text: the first model's where it is proven and sure, else that of the model behind it."""
         task = {"do": "guarded", **asked.model_dump()}

@@ -44,15 +44,15 @@ def examined(
     """A prediction, its certificate, and every word with its share of the worst case and its substitutes."""
     classifier = prepared.classifier
     number = None if label is None else _number(classifier.label_names, label)
-    told = explain(prepared, text, label=number, max_substitutions=max_substitutions)
-    proof = told.certificate
-    read = told.tokens.words[: classifier.max_length]
+    explanation = explain(prepared, text, label=number, max_substitutions=max_substitutions)
+    proof = explanation.certificate
+    read = explanation.tokens.words[: classifier.max_length]
     return predictions(classifier, [text])[0] | {
         "verdict": str(proof.verdict),
         "defended": classifier.label_names[proof.label],
         "margin": proof.margin,
-        "clean_margin": told.clean,
-        "rival": classifier.label_names[told.rival],
+        "clean_margin": explanation.clean,
+        "rival": classifier.label_names[explanation.rival],
         "slack": proof.slack,
         "tier": proof.tier,
         "radius": _radius(prepared, text, proof),
@@ -60,10 +60,10 @@ def examined(
         "replaceable": proof.replaceable,
         "unknown": proof.unknown,
         "log10_combinations": log10_combinations(prepared.table, read),
-        "shares_by": told.tier,
-        "unattributed": told.clean - told.base,
-        "pieces": _pieces(told, prepared.table),
-        "rest": _rest(told),
+        "shares_by": explanation.tier,
+        "unattributed": explanation.clean - explanation.base,
+        "pieces": _pieces(explanation, prepared.table),
+        "rest": _rest(explanation),
     }
 
 
@@ -97,12 +97,12 @@ def _radius(prepared: Prepared, text: str, proof: Certificate) -> int | None:
     return holds
 
 
-def _pieces(told: Explanation, table: SubstitutionTable) -> list[dict[str, Any]]:
+def _pieces(explanation: Explanation, table: SubstitutionTable) -> list[dict[str, Any]]:
     """The words that are read, each with what stands before it: put together they are the text up to there."""
-    total = math.fsum(word.drop for word in told.words)
-    text, position, pieces = told.tokens.text, 0, []
-    for word in told.words:
-        start, end = told.tokens.starts[word.place], told.tokens.ends[word.place]
+    total = math.fsum(word.drop for word in explanation.words)
+    text, position, pieces = explanation.tokens.text, 0, []
+    for word in explanation.words:
+        start, end = explanation.tokens.starts[word.place], explanation.tokens.ends[word.place]
         pieces.append(
             {
                 "before": text[position:start],
@@ -117,8 +117,8 @@ def _pieces(told: Explanation, table: SubstitutionTable) -> list[dict[str, Any]]
     return pieces
 
 
-def _rest(told: Explanation) -> str:
-    return told.tokens.text[told.tokens.ends[len(told.words) - 1] if told.words else 0 :]
+def _rest(explanation: Explanation) -> str:
+    return explanation.tokens.text[explanation.tokens.ends[len(explanation.words) - 1] if explanation.words else 0 :]
 
 
 Tell = Callable[[dict[str, Any]], None]
@@ -127,7 +127,7 @@ UNBROKEN = {Verdict.CERTIFIED: "proven", Verdict.VACUOUS: str(Verdict.VACUOUS)}
 
 
 def live_attack(prepared: Prepared, text: str, step: Tell, *, max_substitutions: int | None = None) -> dict[str, Any]:
-    """Greedy search told step by step; if it fails on a text without a proof, every other attack as well.
+    """Greedy search shown step by step; if it fails on a text without a proof, every other attack as well.
 
     An attack that broke a certified text would be a contradiction, and stops with an error.
     """

@@ -172,7 +172,7 @@ class _Answer:
 
 
 def _given(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that hands out the body once; after that it tells when the client goes away."""
+    """A `receive` that hands out the body once; after that it reports when the client goes away."""
     left = [body]
 
     async def receiving() -> MutableMapping[str, Any]:

@@ -45,7 +45,7 @@ class WorkerProcess:
         process.start()
         self._process = process  # one that could not be started has no end
         self.starts += 1
-        theirs.close()  # the worker's copy is the only one left: when it goes, we are told
+        theirs.close()  # the worker's copy is the only one left: when it closes, this side reads the end of the pipe
 
     def wait_until_ready(self, announced: Sequence[str] | None = None) -> tuple[list[dict[str, Any]], list[str]]:
         """The models' descriptions and identities, once they are loaded; others than were announced are refused."""

@@ -1,4 +1,4 @@
-"""What programs send and get back, as the OpenAPI description tells it."""
+"""What programs send and get back, as the OpenAPI description says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ else:
 
 
 def _whole(given: Any) -> Any:
-    """JSON does not tell 3 from 3.0; everything else is left to the strict check that follows."""
+    """JSON does not distinguish 3 from 3.0; everything else is left to the strict check that follows."""
     return int(given) if isinstance(given, float) and given.is_integer() else given
 
 
@@ -112,21 +112,21 @@ class Prediction(BaseModel):
     read: int
 
 
-class Predictions(BaseModel):
+class PredictedTexts(BaseModel):
     """The labels of several texts, in their order."""
 
     predictions: list[Prediction]
 
 
 class Health(BaseModel):
-    """Whether the server can answer. `identities` tell its models, and their tables, from any others."""
+    """Whether the server can answer. `identities` identify its models and their tables."""
 
     status: Literal["ok", "degraded"]
     identities: list[str]
     missing_workers: int
 
 
-class Piece(BaseModel):
+class TextPiece(BaseModel):
     """A word with the text before it: its share of the worst case, and what it may be replaced by.
 
     `drop`, never positive, is the most that replacing it lowers the proven margin by; `worst` is the word that does.
@@ -140,7 +140,7 @@ class Piece(BaseModel):
     substitutes: list[str]
 
 
-class Certified(Prediction):
+class CertifiedText(Prediction):
     """What is proven about a text.
 
     `certified`: whatever words are replaced by their substitutes, however many, the label stays. `nothing-to-replace`:
@@ -166,7 +166,7 @@ class Certified(Prediction):
     log10_combinations: float
     shares_by: str
     unattributed: float
-    pieces: list[Piece]
+    pieces: list[TextPiece]
     rest: str
 
 
@@ -176,7 +176,7 @@ class GuardedRequest(Request):
     text: Text
 
 
-class Guarded(BaseModel):
+class GuardedText(BaseModel):
     """A label, by the proven small model or by the one behind it; probability and verdict are the small one's."""
 
     label: str
@@ -185,7 +185,7 @@ class Guarded(BaseModel):
     verdict: Literal["certified", "nothing-to-replace", "abstained", "misclassified"]
 
 
-class Swap(BaseModel):
+class SwappedWord(BaseModel):
     """One replaced word; `position` counts words from 0."""
 
     position: int
@@ -203,7 +203,7 @@ class Attacked(BaseModel):
     after: str
     original: str
     perturbed: str
-    swaps: list[Swap]
+    swaps: list[SwappedWord]
     words: int
     queries: int
     seconds: float

@@ -30,8 +30,8 @@ def serve(
     behind: tuple[str, float] | None = None,
     ready: Callable[[str, Pool], None] = lambda address, pool: None,
 ) -> None:
-    """Serve one trained model, or two to compare; `ready` hears the address once it answers. `proxy`: `configured`;
-    `behind`: `Pool`."""
+    """Serve one trained model, or two to compare; `ready` is called with the address once it answers.
+    `proxy`: `configured`; `behind`: `Pool`."""
     import uvicorn
 
     from sgbt.serve.app import create_app
@@ -110,7 +110,7 @@ def bound(host: str, port: int) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind(address)
-            listening.listen()  # whoever is told the address may connect at once
+            listening.listen()  # a client that has the address may connect at once
         except OSError:
             listening.close()
             raise

@@ -23,7 +23,7 @@ from sgbt.models.blueprint import parts_of
 from sgbt.models.folder import training_note
 from sgbt.serve.examine import examined, live_attack, predictions
 
-Step = Callable[[dict[str, Any]], None]
+OnStep = Callable[[dict[str, Any]], None]
 UPLOAD = "the uploaded file"
 ADDED = (*PREDICTED, *PROVEN)
 """The columns that are added; a file that has one of them already is refused."""
@@ -32,12 +32,12 @@ MOST_CLASSES, MOST_LETTERS = 20, 60
 
 
 def certified_csv(
-    prepared: Prepared, content: str, *, text_column: str, label_column: str | None, most: int, step: Step
+    prepared: Prepared, content: str, *, text_column: str, label_column: str | None, most: int, step: OnStep
 ) -> dict[str, Any]:
     """The file with a certificate in every row, how many of each verdict there are, and what is said of each class.
 
     Cells come back as they were. With a label column, a text whose label the model misses is `misclassified`;
-    without one, the label to defend is the model's own. `step` hears how many rows are done, and may stop the work.
+    without one, the label to defend is the model's own. `step` gets the number of rows done, and may stop the work.
     """
     table = read_csv(content, source=UPLOAD)
     texts = [str(text) for text in _column(table, text_column)]
@@ -65,9 +65,9 @@ def certified_csv(
 
 def _classes(found: ByClass) -> dict[str, Any]:
     """The classes with the most texts, so few and so short that a header has room for them, and the warning."""
-    told = found.to_json()
-    largest = sorted(told["classes"], key=lambda each: -each["texts"])[:MOST_CLASSES]
-    shown = [{**each, "label": each["label"][:MOST_LETTERS]} for each in told["classes"] if each in largest]
+    checked = found.to_json()
+    largest = sorted(checked["classes"], key=lambda each: -each["texts"])[:MOST_CLASSES]
+    shown = [{**each, "label": each["label"][:MOST_LETTERS]} for each in checked["classes"] if each in largest]
     warning = found.warning if found.warning is None else found.warning[: 2 * MOST_LETTERS]
     return {"labelled": found.labelled, "warning": warning, "classes": shown}
 
@@ -169,11 +169,11 @@ class Desk:
         return [model.describe() for model in self.models.values()]
 
     def identities(self) -> list[str]:
-        """What tells each model from any other, and its substitution table."""
+        """What identifies each model, and its substitution table."""
         return [f"{each.prepared.model_hash} {each.prepared.table.hash}" for each in self.models.values()]
 
-    def answer(self, task: Mapping[str, Any], step: Step) -> Any:
-        """Do what the task says; `step` hears what happens on the way."""
+    def answer(self, task: Mapping[str, Any], step: OnStep) -> Any:
+        """Do what the task says; `step` is called with what happens on the way."""
         model = self._model(task.get("model"))
         if task["do"] == "predict":
             return [json.dumps(each | {"model": model.name}) for each in predictions(model.classifier, task["texts"])]

@@ -36,7 +36,7 @@ def work(runs: Sequence[str], pipe: Connection, behind: Sequence[Any] | None = N
             torch.set_num_threads(1)  # processes share the work, not threads
             desk = Desk.open(runs, behind)
         except Exception as problem:
-            _send(pipe, _told(problem))
+            _send(pipe, _failure(problem))
             return
         _send(pipe, {"kind": READY, "models": desk.describe(), "identities": desk.identities()})
         while True:
@@ -46,10 +46,10 @@ def work(runs: Sequence[str], pipe: Connection, behind: Sequence[Any] | None = N
 
 
 def _answered(desk: Any, task: dict[str, Any], pipe: Connection) -> dict[str, Any]:
-    def step(told: dict[str, Any]) -> None:
+    def step(event: dict[str, Any]) -> None:
         if pipe.poll() and json.loads(pipe.recv_bytes()) is None:
             raise Stopped
-        _send(pipe, {"kind": STEP, "step": told})
+        _send(pipe, {"kind": STEP, "step": event})
 
     try:
         return {"kind": DONE, "answer": desk.answer(task, step)}
@@ -58,10 +58,10 @@ def _answered(desk: Any, task: dict[str, Any], pipe: Connection) -> dict[str, An
     except (BrokenPipeError, ConnectionResetError):
         raise
     except Exception as problem:
-        return _told(problem)
+        return _failure(problem)
 
 
-def _told(problem: Exception) -> dict[str, Any]:
+def _failure(problem: Exception) -> dict[str, Any]:
     if isinstance(problem, SgbtError):
         parts = {"expected": problem.expected, "got": problem.got, "where": problem.where, "remedy": problem.remedy}
         return {"kind": REFUSED, "sentence": parts}

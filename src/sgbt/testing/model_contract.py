@@ -40,7 +40,7 @@ class ModelContract:
 
     @pytest.fixture
     def classifier(self, name: str, options: Mapping[str, Any] | None) -> TextClassifier:
-        """Such a model, trained for a moment to tell three classes apart."""
+        """Such a model, trained for a moment on three classes."""
         return classifier_of(name, options, data="toy3")
 
     def test_it_has_the_kind_and_the_options_that_its_name_promises(self, name: str) -> None:

@@ -164,7 +164,7 @@ def _forms(wordnet: WordNet, vectors: EmbeddingTable) -> Forms:
 
 
 def _form(word: str, lemma: str, pos: str) -> str:
-    """Which form of its lemma a word is; empty where the spelling does not tell (an irregular past, say)."""
+    """Which form of its lemma a word is; empty where the spelling does not say (an irregular past, say)."""
     if word == lemma:
         return "base"
     if pos == "n":

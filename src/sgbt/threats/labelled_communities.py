@@ -1,4 +1,4 @@
-"""Communities of substitutes that keep apart what labels tell apart.
+"""Communities of substitutes that do not mix words of different labels.
 
 Louvain's method (`sgbt.threats.codes`) sees links alone: where a chain of substitutes leads from good to bad, coarse
 communities make both one code, and fine ones leave many words ambiguous. Here a community also pays for what it leaves
@@ -80,11 +80,11 @@ def labelled_communities(
     labels, random = np.arange(nodes), np.random.default_rng(seed)
     graph = _added(nodes, np.append(sources, targets), np.append(targets, sources), np.append(weights, weights))
     strength = np.bincount(graph[0], graph[2], minlength=nodes)
-    told, total = np.ascontiguousarray(by_label, dtype=np.float64), float(strength.sum())
+    label_counts, total = np.ascontiguousarray(by_label, dtype=np.float64), float(strength.sum())
     while True:
         starts = np.searchsorted(graph[0], np.arange(nodes + 1))
         community = np.arange(nodes)
-        lists = (starts, graph[1], graph[2], strength, told, random.permutation(nodes), community)
+        lists = (starts, graph[1], graph[2], strength, label_counts, random.permutation(nodes), community)
         if total > 0:
             _compiled()(*lists, float(resolution), float(label_weight), total)
         kept, found = np.unique(community, return_inverse=True)
@@ -94,7 +94,7 @@ def labelled_communities(
         nodes = len(kept)
         graph = _added(nodes, found[graph[0]], found[graph[1]], graph[2])
         strength = np.bincount(found, strength, nodes)
-        told = np.stack([np.bincount(found, column, nodes) for column in told.T], axis=1)
+        label_counts = np.stack([np.bincount(found, column, nodes) for column in label_counts.T], axis=1)
 
 
 def _added(nodes: int, sources: Ids, targets: Ids, weights: Numbers) -> tuple[Ids, Ids, Numbers]:
@@ -108,7 +108,7 @@ def _moves(
     targets: Any,
     weights: Any,
     strength: Any,
-    told: Any,
+    label_counts: Any,
     visits: Any,
     community: Any,
     resolution: float,
@@ -119,11 +119,11 @@ def _moves(
 
     `unknown` is H of every community, and of one more: the own community of the visited node without it.
     """
-    nodes, classes = told.shape
-    sums, counts = strength.copy(), told.copy()
+    nodes, classes = label_counts.shape
+    sums, counts = strength.copy(), label_counts.copy()
     shared, near, unknown = np.zeros(nodes), np.zeros(nodes + 1, np.int64), np.zeros(nodes)
     for node in range(nodes):
-        unknown[node] = _unknown(told[node])
+        unknown[node] = _unknown(label_counts[node])
     for _ in range(ROUNDS):
         moved = 0
         for node in visits:
@@ -139,19 +139,19 @@ def _moves(
                 shared[other] += weights[place]
             sums[own] -= strength[node]
             for label in range(classes):
-                counts[own, label] -= told[node, label]
+                counts[own, label] -= label_counts[node, label]
             unknown[own] = _unknown(counts[own])
             best, highest = own, -np.inf
             for place in range(size):
                 other = near[place]
                 gain = shared[other] - resolution * strength[node] * sums[other] / total
-                gain -= label_weight * (_unknown(counts[other] + told[node]) - unknown[other])
+                gain -= label_weight * (_unknown(counts[other] + label_counts[node]) - unknown[other])
                 if gain > highest + LEAST_GAIN:
                     best, highest = other, gain
                 shared[other] = 0.0
             sums[best] += strength[node]
             for label in range(classes):
-                counts[best, label] += told[node, label]
+                counts[best, label] += label_counts[node, label]
             unknown[best] = _unknown(counts[best])
             if best != own:
                 community[node] = best

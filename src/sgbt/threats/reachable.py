@@ -11,7 +11,7 @@ from sgbt.threats.vocabulary import Vocabulary, has_bytes
 def is_reachable(threat: Threat, original: str, perturbed: str, tokenizer: Tokenizer | None = None) -> bool:
     """Whether the words of `perturbed` stand along a path of the lattice of `original`.
 
-    The lattice is made over the words of `perturbed` alone, so that words are told apart one by one, and none of those
+    The lattice is made over the words of `perturbed` alone, so that words are compared one by one, and none of those
     that have to be found is unknown.
     """
     tokenizer = tokenizer or Tokenizer()

@@ -22,7 +22,7 @@ from sgbt.threats.vocabulary import PADDING, UNKNOWN, Vocabulary
 class Substitutions:
     """What a model may be shown at each position of a batch of texts.
 
-    `ids` [texts, words, 1 + s] lists the choices and `allowed`, of the same shape, tells which of them count. Slot 0 is
+    `ids` [texts, words, 1 + s] lists the choices and `allowed`, of the same shape, says which of them count. Slot 0 is
     the word itself and always counts; the choices of a position are distinct; a slot that does not count repeats slot
     0, so that a minimum or maximum over all slots is right even without the mask. At padding there is only padding.
     """

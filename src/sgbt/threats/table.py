@@ -164,7 +164,7 @@ class SubstitutionTable:
         """Read a table that `to_json` wrote, or any JSON object {word: [substitute, ...]}, gzipped or not.
 
         An entry that breaks a rule of the table is an error that names it; with `drop_invalid` such entries are left
-        out and a warning tells how many.
+        out and a warning says how many.
         """
         from sgbt.threats.table_json import read_table
 

@@ -65,7 +65,7 @@ def read_table(path: Path, *, name: str | None = None, drop_invalid: bool = Fals
 def kept_table(name: str, make: Callable[[], SubstitutionTable]) -> SubstitutionTable:
     """A table from the user's cache folder; where it is not there, or damaged, it is made and kept.
 
-    The name has to tell everything that the table depends on.
+    The name has to say everything that the table depends on.
     """
     path = user_cache() / name
     with contextlib.suppress(LexiconError):

@@ -261,7 +261,7 @@ def _named_words(words: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _words_name(words: tuple[str, ...]) -> str:
-    """Words with commas between them, "any" or "stop"; the word "stop" alone is quoted, to be told from these."""
+    """Words with commas between them, "any" or "stop"; the word "stop" alone is quoted."""
     if words == (ANY,):
         return ANY
     if set(words) == set(STOP_WORDS):

@@ -54,7 +54,7 @@ TIES = (30.0, 100.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SizeSettings:
     """What the size of a dataset decides."""
 
     longest: int
@@ -63,12 +63,12 @@ class Settings:
     words_beside: bool
 
     @staticmethod
-    def of(words: int, classes: int) -> Settings:
+    def of(words: int, classes: int) -> SizeSettings:
         """For so many words of train and so many classes: time and memory grow with their product."""
         size = words * classes
         longest = 4 if size <= MEDIUM else 3 if size <= LARGE else 2
         small = size <= SMALL
-        return Settings(longest, 2 if size <= MEDIUM else 5, (FINE, COARSE) if small else (FINE,), small)
+        return SizeSettings(longest, 2 if size <= MEDIUM else 5, (FINE, COARSE) if small else (FINE,), small)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +95,7 @@ class Candidate:
 
 
 @dataclass(eq=False)
-class Search:
+class ModelSearch:
     """The models that are tried for one dataset, one after the other."""
 
     dataset: TextDataset
@@ -117,7 +117,7 @@ class Search:
         )
         self.labels = torch.from_numpy(self.dev.labels)
         self.weights = class_weights(self.train.labels, self.dataset.classes)
-        self.settings = Settings.of(int(self.train.rows.lengths.sum()), self.dataset.classes)
+        self.settings = SizeSettings.of(int(self.train.rows.lengths.sum()), self.dataset.classes)
 
     def ngrams(self, resolution: float) -> Candidate:
         """N-grams of clusters."""
@@ -189,7 +189,7 @@ class Choice:
     by_class: ByClass
 
 
-def choose(search: Search) -> tuple[Candidate, Choice]:
+def choose(search: ModelSearch) -> tuple[Candidate, Choice]:
     """The candidate that certifies most of dev, calibrated."""
     tried = [search.ngrams(resolution) for resolution in search.settings.resolutions]
     best = max(tried, key=_rank)
@@ -210,7 +210,7 @@ def _rank(candidate: Candidate) -> float:
     return candidate.scores.get("score", 0.0)
 
 
-def _lines(search: Search, tried: list[Candidate], best: Candidate, factor: float) -> tuple[str, str, str]:
+def _lines(search: ModelSearch, tried: list[Candidate], best: Candidate, factor: float) -> tuple[str, str, str]:
     own, texts, words = search.settings, len(search.train), int(search.train.rows.lengths.sum())
     others = "; ".join(str(each) for each in tried if each is not best)
     why = f"most of dev (others: {others})" if others else "the one tried for so many words and classes"
@@ -229,7 +229,7 @@ def _lines(search: Search, tried: list[Candidate], best: Candidate, factor: floa
     )
 
 
-def _by_class(search: Search, best: Candidate) -> ByClass:
+def _by_class(search: ModelSearch, best: Candidate) -> ByClass:
     labels = search.labels.tolist()
     answers = best.margins.clean.argmax(dim=1).tolist()
     others = best.margins.worst.scatter(1, search.labels.unsqueeze(1), -torch.inf)
@@ -262,7 +262,7 @@ def train_auto(
             make_folder(folder)
             held.enter_context(claim(folder / ".lock"))
         started = time.monotonic()
-        search = Search(dataset, table, tokenizer, seed, listener or Listeners())
+        search = ModelSearch(dataset, table, tokenizer, seed, listener or Listeners())
         best, choice = choose(search)
         about = _about(search, choice) | {"seconds": round(time.monotonic() - started, 1)}
         log = RunLog.resume(folder, epoch=0, step=0)
@@ -278,7 +278,7 @@ def train_auto(
     return Run(classifier, log, folder, about, best.scores)
 
 
-def _about(search: Search, choice: Choice) -> dict[str, Any]:
+def _about(search: ModelSearch, choice: Choice) -> dict[str, Any]:
     """What a folder says of how its model was chosen."""
     proven = search.table is not None
     return {

@@ -21,7 +21,7 @@ class AttackBugError(AssertionError):
     """An attack returned what is not an adversarial example: a bug in sgbt, never a condition of the input."""
 
 
-class Reach(Protocol):
+class AttackReach(Protocol):
     """Which texts may be made of one, and how rows name that."""
 
     @property
@@ -83,7 +83,7 @@ class TableReach:
 
 @dataclass(frozen=True, eq=False)
 class ThreatReach:
-    """Everything that a threat allows. A vocabulary says which misspelt words a model tells apart."""
+    """Everything that a threat allows. A vocabulary says which misspelt words a model distinguishes."""
 
     threat: Threat
     tokenizer: Tokenizer

@@ -1,6 +1,6 @@
 """What one typing error makes of a stretch of text, one way of writing each that is read otherwise.
 
-Thousands of strings are one character away from a word, and a model tells a dozen of them apart: those that are read
+Thousands of strings are one character away from a word, and a model distinguishes a dozen of them: those that are read
 as one word of its vocabulary, as a word that it does not know, or as two. Each stretch is looked at once.
 """
 
@@ -16,7 +16,7 @@ from sgbt.threats import Vocabulary
 from sgbt.threats.near_words import NearWords
 
 ALPHABET = string.ascii_lowercase + " '-.,0"
-"""The characters that are typed: letters, a space, and marks and a digit as the tokenizer tells them apart."""
+"""The characters that are typed: letters, a space, and marks and a digit as the tokenizer distinguishes them."""
 MOST_KEPT = 1 << 18
 """Stretches that are remembered."""
 
@@ -31,11 +31,11 @@ class TypingErrors:
 
     def of_word(self, before: str, word: str, behind: str) -> tuple[str, ...]:
         """What one error makes of a word between letters that touch it."""
-        return self._told_apart(before, word, behind, _one_error)
+        return self._distinct(before, word, behind, _one_error)
 
     def of_gap(self, before: str, gap: str, behind: str) -> tuple[str, ...]:
         """What one error makes of a single space between two words, or of two that touch; the words are written too."""
-        return self._told_apart("", before + gap + behind, "", lambda _: _between(before, gap, behind))
+        return self._distinct("", before + gap + behind, "", lambda _: _between(before, gap, behind))
 
     def two(self, word: str) -> tuple[str, ...]:
         """Words of the vocabulary exactly two errors away from a word."""
@@ -52,7 +52,7 @@ class TypingErrors:
         assert self.vocabulary is not None
         return NearWords(self.vocabulary.words)
 
-    def _told_apart(
+    def _distinct(
         self, before: str, word: str, behind: str, strings: Callable[[str], Iterator[str]]
     ) -> tuple[str, ...]:
         key = (before, word, behind)

@@ -34,7 +34,7 @@ MOSTLY_LEFT = 0.5
 RUN = 16
 """Windows whose running maxima are found in one block."""
 KEYS = 2.0**62
-"""How many contents of windows one number can tell apart."""
+"""How many contents of windows one number can distinguish."""
 
 
 class TextWindows:
@@ -132,7 +132,7 @@ class TextWindows:
         return self._pool.rows(self._keys(self._pool, np.column_stack([starts, choices])), compute)
 
     def _keys(self, pool: WindowPool, contents: Array) -> Array:
-        """A number for every row of contents: a place in the text, and the choices that tell windows there apart."""
+        """A number for every row of contents: a place in the text, and the choices that distinguish windows there."""
         if self._length * float(self._choices) ** (contents.shape[1] - 1) < KEYS:
             keys: Array = contents[:, 0].astype(np.int64)
             for column in contents.T[1:]:

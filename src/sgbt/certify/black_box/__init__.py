@@ -3,7 +3,7 @@
 from sgbt.certify.black_box import verification  # noqa: F401 - it registers
 from sgbt.certify.black_box.additive import AdditiveModel
 from sgbt.certify.black_box.certificate import Answer, EncodedCertificate, EncodedSummary
-from sgbt.certify.black_box.certifying import Cost, certify_encoded, cost_of
+from sgbt.certify.black_box.certifying import QueryCost, certify_encoded, cost_of
 from sgbt.certify.black_box.edited import EditedEncoder, EditedText
 from sgbt.certify.black_box.encoder import EncodedText, Encoder
 from sgbt.certify.black_box.fitting import AnyEncoder, Trade, fit_encoder, read_encoder
@@ -14,7 +14,6 @@ __all__ = [
     "AdditiveModel",
     "Answer",
     "AnyEncoder",
-    "Cost",
     "Deletion",
     "EditedEncoder",
     "EditedText",
@@ -22,6 +21,7 @@ __all__ = [
     "EncodedSummary",
     "EncodedText",
     "Encoder",
+    "QueryCost",
     "StatisticalCertificate",
     "StatisticalSummary",
     "Substitution",

@@ -24,10 +24,10 @@ from sgbt.certify.black_box.counts import (
     GROWTHS,
     Feature,
     Norm,
-    Step,
-    Swaps,
+    SwapTuples,
     Tokens,
     Transition,
+    Transitions,
     norms_of,
     straightened,
 )
@@ -100,7 +100,7 @@ class AdditiveModel:
         return found
 
     def _against(
-        self, steps: list[Step], norms: tuple[float, float], label: int, rival: int, budget: int | None
+        self, steps: list[Transitions], norms: tuple[float, float], label: int, rival: int, budget: int | None
     ) -> WorstCase:
         weights = self._differences.get((label, rival))
         if weights is None:
@@ -126,7 +126,7 @@ class AdditiveModel:
         return WorstCase(total, swaps)
 
 
-_Slot = list[tuple[Tokens, Swaps]]
+_Slot = list[tuple[Tokens, SwapTuples]]
 
 
 def _slots(encoded: EncodedText, tokens: Callable[[str], Tokens]) -> list[_Slot] | None:
@@ -159,11 +159,13 @@ def _between_spaces(encoded: EncodedText) -> Iterator[range]:
         yield range(start, len(encoded.pieces))
 
 
-def _steps(slots: list[_Slot], sizes: tuple[int, int], feature: Callable[[str], Feature | None]) -> list[Step] | None:
+def _steps(
+    slots: list[_Slot], sizes: tuple[int, int], feature: Callable[[str], Feature | None]
+) -> list[Transitions] | None:
     """The transitions between states, with the features that each adds; what follows without a choice is one step."""
     reach = sizes[1] - 1
     tails: list[Tokens] = [()]
-    steps: list[Step] = []
+    steps: list[Transitions] = []
     straight: list[Feature] = []
     start: Tokens = ()
     for alternatives in slots:
@@ -203,7 +205,7 @@ def _added(
 
 
 def _least_sum(
-    steps: list[Step], weights: list[float], shift: float, budget: int | None
+    steps: list[Transitions], weights: list[float], shift: float, budget: int | None
 ) -> tuple[float, float, dict[int, str]]:
     """The least sum of (weight + shift) times factor over all paths, a bound of magnitudes, and swaps that reach it."""
     width = 1 if budget is None else budget + 1

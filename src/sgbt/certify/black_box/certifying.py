@@ -17,7 +17,7 @@ from sgbt.certify.black_box.additive import AdditiveModel
 from sgbt.certify.black_box.certificate import ADDITIVE, CLEAN, ENUMERATION, Answer, EncodedCertificate
 from sgbt.certify.black_box.edited import EditedEncoder, EditedText
 from sgbt.certify.black_box.encoder import EncodedText
-from sgbt.certify.black_box.enumeration import Search, enumerate_all, margin_of
+from sgbt.certify.black_box.enumeration import VersionSearch, enumerate_all, margin_of
 from sgbt.certify.black_box.fitting import AnyEncoder
 from sgbt.certify.rows.running import Listener, Prover
 from sgbt.core.errors import CertificateError
@@ -53,7 +53,7 @@ def certify_encoded(
     with more combinations is abstained from. `additive` says that the callable is that linear model; texts are then
     bounded without questions first (`sgbt.certify.black_box.additive`). With `out`, one JSON line per text is appended,
     the same call goes on where an interrupted one stood, once it has decided a few of the rows found there again, and
-    the callable needs a `fingerprint` that tells it from others.
+    the callable needs a `fingerprint` that identifies it.
     """
     prover = prover_of_encoded(
         classify,
@@ -99,11 +99,11 @@ def prover_of_encoded(
         "model_hash": victim.fingerprint if named else "",
     }
     hashes = list(map(EncodedCertificate.hash_of, texts))
-    return _Prover(victim.probabilities, encoder, texts, hashes, labels, shared, batch, additive)
+    return _EncodedProver(victim.probabilities, encoder, texts, hashes, labels, shared, batch, additive)
 
 
 @dataclass(frozen=True)
-class _Prover(Prover[EncodedCertificate]):
+class _EncodedProver(Prover[EncodedCertificate]):
     ask: Callable[[Sequence[str]], np.ndarray]
     encoder: AnyEncoder
     texts: Sequence[str]
@@ -152,7 +152,7 @@ class _Prover(Prover[EncodedCertificate]):
                 if answer["verdict"] is Answer.ABSTAINED and isinstance(encoded, EncodedText):
                     answer |= self._bounded(self.additive, text, encoded, answer)
         open_ = {
-            place: Search(read[place], labels[place], budget, answer["margin"], answer["queries"])
+            place: VersionSearch(read[place], labels[place], budget, answer["margin"], answer["queries"])
             for place, answer in enumerate(answers)
             if answer["verdict"] is Answer.ABSTAINED and answer["combinations"] <= most
         }
@@ -204,7 +204,7 @@ class _Prover(Prover[EncodedCertificate]):
         replaceable, budget = int(answer["replaceable"]), self.shared["max_substitutions"]
         return replaceable if budget is None else min(budget, replaceable)
 
-    def _ended(self, search: Search, text: str, before: dict[str, Any]) -> dict[str, Any]:
+    def _ended(self, search: VersionSearch, text: str, before: dict[str, Any]) -> dict[str, Any]:
         proven = search.broken is None and search.margin > self.shared["slack"]
         answer: dict[str, Any] = {
             "margin": search.margin,
@@ -229,7 +229,7 @@ class _Prover(Prover[EncodedCertificate]):
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class QueryCost:
     """What certifying would ask at most: queries in all, texts above the limit, and the versions of the median text."""
 
     queries: int
@@ -239,11 +239,11 @@ class Cost:
 
 def cost_of(
     texts: Sequence[str], encoder: AnyEncoder, *, max_substitutions: int | None = None, max_queries: int = MAX_QUERIES
-) -> Cost:
+) -> QueryCost:
     """The cost of `certify_encoded`, before any question is asked."""
     sizes = sorted(encoder.read(text, most=max_queries).combinations(max_substitutions) for text in texts)
     asked = [size if size <= max_queries else 1 for size in sizes]
-    return Cost(sum(asked), sum(size > max_queries for size in sizes), sizes[len(sizes) // 2] if sizes else 0)
+    return QueryCost(sum(asked), sum(size > max_queries for size in sizes), sizes[len(sizes) // 2] if sizes else 0)
 
 
 def check_limits(**limits: float | None) -> None:

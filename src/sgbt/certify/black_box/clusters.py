@@ -1,4 +1,4 @@
-"""Synonym clusters for an encoder: which words are told apart, and which are one word to the model.
+"""Synonym clusters for an encoder: which words are distinguished, and which are one word to the model.
 
 A word is ambiguous if its substitutes lie in several clusters; one text has as many versions as the product of the
 numbers of clusters at its words. Clusters are chosen to make, in bits per training text, the sum of three least:
@@ -49,7 +49,7 @@ def synonym_clusters(
 
 
 class _Clusters:
-    """An assignment, with what is needed to tell at once what a change of it would do."""
+    """An assignment, with what is needed to compute at once what a change of it would do."""
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ import numpy as np
 
 Tokens = tuple[str, ...]
 Feature = tuple[int, float]
-Swaps = tuple[tuple[int, str], ...]
+SwapTuples = tuple[tuple[int, str], ...]
 Growth = Callable[[int], float]
 Norm = Literal["l1", "l2"] | None
 
@@ -36,14 +36,14 @@ class Transition:
 
     before: Tokens
     after: Tokens
-    swaps: Swaps
+    swaps: SwapTuples
     features: tuple[Feature, ...]
 
 
-Step = list[Transition]
+Transitions = list[Transition]
 
 
-def straightened(steps: list[Step], weights: Sequence[float], growth: Growth) -> list[Step]:
+def straightened(steps: list[Transitions], weights: Sequence[float], growth: Growth) -> list[Transitions]:
     """Steps whose features add up to no more, weighted, than those of the given steps with growth."""
     factors = {number: factor for step in steps for each in step for number, factor in each.features}
     sure, possible = _counted(steps)
@@ -67,7 +67,7 @@ def straightened(steps: list[Step], weights: Sequence[float], growth: Growth) ->
     return lines
 
 
-def _counted(steps: list[Step]) -> tuple[Counter[int], Counter[int]]:
+def _counted(steps: list[Transitions]) -> tuple[Counter[int], Counter[int]]:
     """How often every feature surely occurs, and how often more at most."""
     sure: Counter[int] = Counter()
     possible: Counter[int] = Counter()
@@ -82,7 +82,7 @@ def _counted(steps: list[Step]) -> tuple[Counter[int], Counter[int]]:
     return sure, possible
 
 
-def norms_of(steps: list[Step], norm: Norm, growth: str | None = None) -> tuple[float, float]:
+def norms_of(steps: list[Transitions], norm: Norm, growth: str | None = None) -> tuple[float, float]:
     """Bounds of |x| over all paths: every feature lies between the sums of its least and largest value of each step."""
     if norm is None:
         return 1.0, 1.0

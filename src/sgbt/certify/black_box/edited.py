@@ -198,7 +198,7 @@ class EditedEncoder:
 
 END, SEVERAL, DEAD = 0, -1, -2
 """Numbers of what follows a node: nothing, different rows of pieces, or no way to the end."""
-Step = tuple[int, int, int, tuple[str, ...] | None]
+EditStep = tuple[int, int, int, tuple[str, ...] | None]
 """An edge: where it leads, its kind and cost, and the pieces it writes one of."""
 
 
@@ -211,7 +211,7 @@ class _Paths:
     def __init__(self, lattice: Lattice, pieces: list[str]) -> None:
         self.lattice = lattice
         known: dict[int, tuple[str, ...]] = {}
-        self.outgoing: list[list[Step]] = [[] for _ in range(lattice.nodes)]
+        self.outgoing: list[list[EditStep]] = [[] for _ in range(lattice.nodes)]
         columns = (lattice.source, lattice.target, lattice.kind, lattice.cost, lattice.choices)
         for source, target, kind, cost, choices in zip(*(column.tolist() for column in columns), strict=True):
             if choices != NOTHING and choices not in known:

@@ -1,6 +1,6 @@
 """Encoder: text in, text out, every word replaced by the most frequent word of its synonym cluster.
 
-What reads encoded text alone cannot tell two words of one cluster apart, so substitution within clusters cannot move
+What reads encoded text alone cannot distinguish two words of one cluster, so substitution within clusters cannot move
 it, whatever it is. Words whose substitutes lie in several clusters remain ambiguous: their clusters are choices, and
 the texts that the choices make are all that an adversary can show. That is the contract:
 

@@ -23,7 +23,7 @@ Swaps = dict[int, str]
 
 
 @dataclass
-class Search:
+class VersionSearch:
     """What is known of one text: the least margin so far, the texts asked about, the swaps that change its label."""
 
     encoded: EncodedText | EditedText
@@ -41,7 +41,7 @@ class Search:
         places = len(self.encoded.others)
         return places if self.budget is None else min(self.budget, places)
 
-    def texts(self, changes: int) -> Iterator[tuple[Search, Swaps]]:
+    def texts(self, changes: int) -> Iterator[tuple[VersionSearch, Swaps]]:
         """Every combination with exactly so many places changed; none once one has changed the label."""
         others = self.encoded.others
         for places in itertools.combinations(others, changes):
@@ -51,7 +51,7 @@ class Search:
                 yield self, dict(zip(places, words, strict=True))
 
 
-def enumerate_all(searches: Sequence[Search], ask: Ask, *, slack: float, batch: int) -> None:
+def enumerate_all(searches: Sequence[VersionSearch], ask: Ask, *, slack: float, batch: int) -> None:
     """Try every combination of every search, level by level, and note what comes out."""
     for changes in range(1, max((each.levels() for each in searches), default=0) + 1):
         open_ = [each for each in searches if each.broken is None and changes <= each.levels()]
@@ -63,7 +63,7 @@ def enumerate_all(searches: Sequence[Search], ask: Ask, *, slack: float, batch: 
                 each.radius = changes
 
 
-def _ask(part: list[tuple[Search, Swaps]], ask: Ask, slack: float) -> None:
+def _ask(part: list[tuple[VersionSearch, Swaps]], ask: Ask, slack: float) -> None:
     begun = time.perf_counter()
     written = [search.encoded.written(swaps) for search, swaps in part]
     places = {text: number for number, text in enumerate(dict.fromkeys(written))}

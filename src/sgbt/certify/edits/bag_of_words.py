@@ -16,7 +16,7 @@ import torch
 
 from sgbt.certify.edits.histories import Floats, Ints, Symbols, least_values
 from sgbt.certify.edits.margins import least_margins, rivals_of
-from sgbt.certify.edits.unrolled import Step, lengths_of, unrolled
+from sgbt.certify.edits.unrolled import UnrolledLayer, lengths_of, unrolled
 from sgbt.certify.edits.worst_path import least_sums
 from sgbt.models import BagOfWords
 from sgbt.models.bag_of_words.features import BITS
@@ -96,7 +96,7 @@ class PositionReader:
         return len(self.rivals) * len(self.lengths)
 
     @staticmethod
-    def of(model: BagOfWords, steps: Sequence[Step], label: int, weight: Floats) -> PositionReader:
+    def of(model: BagOfWords, steps: Sequence[UnrolledLayer], label: int, weight: Floats) -> PositionReader:
         """The reader of one text."""
         lengths = lengths_of(steps)
         mask = torch.arange(len(steps)) < torch.from_numpy(lengths).unsqueeze(1)

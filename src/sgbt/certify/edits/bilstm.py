@@ -23,7 +23,7 @@ from sgbt.certify.bilstm.boxes import cell_box
 from sgbt.certify.bilstm.rounding import LocalErrors
 from sgbt.certify.edits.enumerated import exact_where_few
 from sgbt.certify.edits.margins import Floats, Ints, least_margins, rivals_of
-from sgbt.certify.edits.unrolled import Step, unrolled, unrolled_backwards
+from sgbt.certify.edits.unrolled import UnrolledLayer, unrolled, unrolled_backwards
 from sgbt.models import BiLSTM
 from sgbt.threats.lattice import Lattice
 
@@ -117,7 +117,7 @@ class Direction:
         low, high = (torch.from_numpy(end.reduceat(flat, begin, axis=0)) for end in (np.minimum, np.maximum))
         return {number: place for place, number in enumerate(numbers)}, (low, high)
 
-    def least(self, steps: Sequence[Step]) -> dict[Spent, Floats]:
+    def least(self, steps: Sequence[UnrolledLayer]) -> dict[Spent, Floats]:
         """What this direction adds to the margins at least, for texts that spend as much, [rivals]."""
         found: dict[Spent, Floats] = {}
         states = self._nothing(steps[0].arrivals)

@@ -54,7 +54,7 @@ def prover_against(
     logits = classifier.logits_of(classifier.encode(given)).numpy()
     require_finite_logits(logits)
     predicted = logits.argmax(axis=1) if len(given) else np.zeros(0, dtype=np.int64)
-    return _Prover(
+    return _ThreatProver(
         model=in_float64(classifier.model),
         maker=LatticeMaker(threat, classifier.vocabulary, classifier.tokenizer),
         texts=given,
@@ -72,7 +72,7 @@ def prover_against(
 
 
 @dataclass(frozen=True)
-class _Prover(Prover[ThreatCertificate]):
+class _ThreatProver(Prover[ThreatCertificate]):
     model: Any
     maker: LatticeMaker
     texts: list[str]

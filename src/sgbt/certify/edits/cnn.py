@@ -23,7 +23,7 @@ from torch import Tensor
 from sgbt.certify.edits.enumerated import exact_where_few
 from sgbt.certify.edits.histories import MOST, Floats, Ints, Symbols, least_values, most_histories
 from sgbt.certify.edits.margins import least_margins, rivals_of
-from sgbt.certify.edits.unrolled import Step, lengths_of, unrolled
+from sgbt.certify.edits.unrolled import UnrolledLayer, lengths_of, unrolled
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.threats.lattice import ChoiceSets, Lattice
@@ -71,7 +71,7 @@ class Against:
 
 
 def _reader(
-    model: TextCNN, against: Against, steps: Sequence[Step], sets: ChoiceSets
+    model: TextCNN, against: Against, steps: Sequence[UnrolledLayer], sets: ChoiceSets
 ) -> tuple[CNNReader | None, Symbols]:
     """The reader of one text by its words, or by sets where there are too many; none where these are as well."""
     widest = max(model.config.kernel_sizes)
@@ -131,7 +131,12 @@ class CNNReader:
 
     @staticmethod
     def of(
-        model: TextCNN, against: Against, steps: Sequence[Step], vectors: Tensor, rows: list[Ints] | None, bits: int
+        model: TextCNN,
+        against: Against,
+        steps: Sequence[UnrolledLayer],
+        vectors: Tensor,
+        rows: list[Ints] | None,
+        bits: int,
     ) -> CNNReader:
         """The reader of symbols that are words, with their `vectors`, or the sets of `rows` of them."""
         images = []

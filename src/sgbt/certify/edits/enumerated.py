@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sgbt.certify.bilstm.boxes import enclosed_states
 from sgbt.certify.edits.margins import Floats, rivals_of
-from sgbt.certify.edits.unrolled import Step
+from sgbt.certify.edits.unrolled import UnrolledLayer
 from sgbt.models import BiLSTM, TextCNN
 from sgbt.threats.lattice import ChoiceSets
 
@@ -24,7 +24,7 @@ AT_ONCE = 256
 Texts = set[tuple[int, ...]]
 
 
-def exact_where_few(model: Any, steps: Sequence[Step], sets: ChoiceSets, label: int, bound: Floats) -> Floats:
+def exact_where_few(model: Any, steps: Sequence[UnrolledLayer], sets: ChoiceSets, label: int, bound: Floats) -> Floats:
     """The bound of a text's margins, or the least margins themselves where it proves nothing and versions are few."""
     if bound.min() > 0 or (texts := few_texts(steps, sets, FEW)) is None:
         return bound
@@ -39,7 +39,7 @@ def exact_where_few(model: Any, steps: Sequence[Step], sets: ChoiceSets, label: 
     return found
 
 
-def few_texts(steps: Sequence[Step], sets: ChoiceSets, most: int) -> Texts | None:
+def few_texts(steps: Sequence[UnrolledLayer], sets: ChoiceSets, most: int) -> Texts | None:
     """The ids of every text, as a model reads it; None where there are more than `most` paths."""
     counts: Floats = np.ones(steps[0].arrivals)
     total = 0.0
@@ -53,7 +53,7 @@ def few_texts(steps: Sequence[Step], sets: ChoiceSets, most: int) -> Texts | Non
     return None if total > most else _texts(steps, sets)
 
 
-def _texts(steps: Sequence[Step], sets: ChoiceSets) -> Texts:
+def _texts(steps: Sequence[UnrolledLayer], sets: ChoiceSets) -> Texts:
     found: Texts = set()
     arrived: list[Texts] = [{()} for _ in range(steps[0].arrivals)]
     for words, step in enumerate(steps):

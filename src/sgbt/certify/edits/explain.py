@@ -1,7 +1,7 @@
 """explain_against: what a threat can do to a text: what is proven, the worst version found, and which words matter.
 
 Every single edit is tried on the text as it stands, and the model's own margin says what it costs; the worst edit of
-each stretch of the text is told. The worst version is found by making these edits together, the costliest first, as
+each stretch of the text is shown. The worst version is found by making these edits together, the costliest first, as
 long as they stand beside each other within the budgets. It is read again from its string and must be a path of the
 lattice.
 """
@@ -129,8 +129,8 @@ def _worst_edits(space: ThreatSpace, ask: Ask, clean: float) -> tuple[tuple[Wors
         stretch, choice = space.stretches[place], int(choices[least])
         option, old = stretch.options[choice - 1], space.options[place][0]
         drop = min(float(drops[least]), 0.0)
-        told = WorstEdit(stretch.place, stretch.start, stretch.end, old, option.written, option.kind, drop, len(own))
-        found.append((told, place, choice))
+        edit = WorstEdit(stretch.place, stretch.start, stretch.end, old, option.written, option.kind, drop, len(own))
+        found.append((edit, place, choice))
     found.sort(key=lambda each: each[0].drop)
     return tuple(each[0] for each in found), [each[1:] for each in found if each[0].drop < 0]
 

@@ -48,9 +48,9 @@ def train_for_threat(
     fit: ThreatFit | None = None,
     vectors: EmbeddingTable | None = None,
     seed: int = 0,
-    told: Callable[[str], None] = lambda line: None,
+    log: Callable[[str], None] = lambda line: None,
 ) -> FittedToThreat:
-    """Fit with `fit`, or with what certifies most of dev; `told` hears of each."""
+    """Fit with `fit`, or with what certifies most of dev; `log` is called with a line on each."""
     start = SMALL if len(dataset.train) <= SMALL_TEXTS else ThreatFit()
     fits = [replace(start, l2=l2, vectors=vectors is not None) for l2 in PENALTIES] if fit is None else [fit]
     fits = fits if len(dataset.dev) else fits[len(fits) // 2 :][:1]
@@ -59,7 +59,7 @@ def train_for_threat(
         model = fit_bag_of_words(dataset.train, dataset.label_names, threat, fit=each, vectors=vectors, seed=seed)
         scores = _scores(model, dev, threat) if len(dev) else {}
         if scores:
-            told(f"l2 {each.l2:g}: {scores['certified']:.1%} of dev certified, {scores['accuracy']:.1%} right")
+            log(f"l2 {each.l2:g}: {scores['certified']:.1%} of dev certified, {scores['accuracy']:.1%} right")
         found.append((model, each, scores))
     model, chosen, scores = max(found, key=lambda one: one[2].get("certified", 0.0))
     logits = model.logits_of(model.encode(list(dataset.dev.texts)))

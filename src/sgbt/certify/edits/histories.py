@@ -1,7 +1,7 @@
 """The least value of all paths through the layers of a lattice, for what reads a few words in a row at a time.
 
 Dynamic programming: of all paths to a vertex that end with the same last symbols only the least counts, for whatever
-follows adds the same to each. Symbols are what a model tells words apart by: codes, words, or sets of words. Memory is
+follows adds the same to each. Symbols are what a model distinguishes: codes, words, or sets of words. Memory is
 bounded: where a layer has more than `MOST` such histories, those of the least values are kept, and of the others the
 history is dropped, at a price that what they begin can never exceed. That lowers the bound and never makes it false.
 """
@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.certify.edits.unrolled import Step, ranges
+from sgbt.certify.edits.unrolled import UnrolledLayer, ranges
 from sgbt.threats.lattice import ChoiceSets
 
 Floats = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Reader(Protocol):
 
     @property
     def counted(self) -> int:
-        """How many of the text's own words in a row are told apart where they were kept."""
+        """How many of the text's own words in a row are distinguished where they were kept."""
         ...
 
     def shortened(self, history: Ints) -> Ints:
@@ -101,7 +101,7 @@ class Items:
 
 
 def least_values(
-    steps: Sequence[Step], symbols: Mapping[int, Ints], reader: Reader, *, start: float = 0.0
+    steps: Sequence[UnrolledLayer], symbols: Mapping[int, Ints], reader: Reader, *, start: float = 0.0
 ) -> dict[int, Floats]:
     """For every number of words that a text may have, the least values of such texts, [columns].
 
@@ -121,7 +121,7 @@ def least_values(
     return found
 
 
-def _departing(items: Items, step: Step) -> Items:
+def _departing(items: Items, step: UnrolledLayer) -> Items:
     """Along the edges that write nothing."""
     order = np.argsort(step.spread[0], kind="stable")
     begin, end = step.spread[0][order], step.spread[1][order]
@@ -144,7 +144,7 @@ def _within(items: Items, reader: Reader) -> Items:
     return _together([kept, Items(vertex, np.zeros_like(mark), forgotten, value)])
 
 
-def _arriving(items: Items, step: Step, symbols: Mapping[int, Ints], reader: Reader, words: int) -> Items:
+def _arriving(items: Items, step: UnrolledLayer, symbols: Mapping[int, Ints], reader: Reader, words: int) -> Items:
     """Along every edge and every symbol that it may write."""
     order = np.argsort(step.source, kind="stable")
     chosen = [symbols[number] for number in step.choices[order].tolist()]
@@ -206,7 +206,7 @@ class Symbols(dict[int, Ints]):
         return found
 
 
-def most_histories(steps: Sequence[Step], symbols: Mapping[int, Ints], span: int) -> float:
+def most_histories(steps: Sequence[UnrolledLayer], symbols: Mapping[int, Ints], span: int) -> float:
     """How many histories a layer can have at most."""
     counts = np.ones((span + 1, steps[0].arrivals))
     found = 1.0

@@ -25,7 +25,7 @@ import torch
 from sgbt.certify.edits.histories import RUNS, Floats, Ints, Symbols, least_values
 from sgbt.certify.edits.margins import least_margins, rivals_of
 from sgbt.certify.edits.occurrences import OFTEN, how_often
-from sgbt.certify.edits.unrolled import Step, lengths_of, unrolled
+from sgbt.certify.edits.unrolled import UnrolledLayer, lengths_of, unrolled
 from sgbt.models import BagOfNgrams
 from sgbt.models.bag_of_ngrams.credits import most_of_unfinished
 from sgbt.models.bag_of_ngrams.model import AT_THE_END, BITS, LARGEST, LONGEST, MAP_SHIFT
@@ -131,7 +131,7 @@ class RunReader:
         weight: torch.Tensor,
         codes: Ints,
         lattice: Lattice,
-        steps: Sequence[Step],
+        steps: Sequence[UnrolledLayer],
         label: int,
         max_length: int,
     ) -> RunReader:

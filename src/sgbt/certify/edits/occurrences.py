@@ -9,7 +9,7 @@ from sgbt.models.bag_of_ngrams.model import LARGEST
 from sgbt.threats.lattice import NOTHING, Lattice
 
 OFTEN = 8
-"""So many occurrences of a code on one path are told apart; more count as any number."""
+"""So many occurrences of a code on one path are distinguished; more count as any number."""
 
 
 def how_often(lattice: Lattice, codes: Ints) -> Ints:

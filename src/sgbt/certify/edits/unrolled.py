@@ -22,7 +22,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class UnrolledLayer:
     """One layer and the words that lead to the next one.
 
     Arrival `spread[0]` leads to departure `spread[1]` without a word. Departures `ends` end the text, with `used` as
@@ -85,7 +85,7 @@ class _Layer:
     behind: Ints
 
 
-def unrolled(lattice: Lattice, max_length: int) -> list[Step]:
+def unrolled(lattice: Lattice, max_length: int) -> list[UnrolledLayer]:
     """The layers of a lattice, up to the words that a model reads."""
     states = BudgetStates.of(lattice)
     return _unrolled(
@@ -99,7 +99,9 @@ def unrolled(lattice: Lattice, max_length: int) -> list[Step]:
     )
 
 
-def unrolled_backwards(lattice: Lattice, forwards: Sequence[Step], max_length: int) -> list[list[Step]]:
+def unrolled_backwards(
+    lattice: Lattice, forwards: Sequence[UnrolledLayer], max_length: int
+) -> list[list[UnrolledLayer]]:
     """The layers as a direction meets them that begins with the last word; `used` is then what the whole text took.
 
     The first walk is of texts that end with their last word. Where a text may be longer than a model reads, a second
@@ -142,7 +144,7 @@ def _unrolled(
     cut: bool,
     reverse: bool,
     whole: bool = False,
-) -> list[Step]:
+) -> list[UnrolledLayer]:
     """Layers from nodes in which nothing is used; with `cut` a text may end at any node behind `most` words, with
     `whole` it ends behind so many alone."""
     silent, written = (_Edges.of(lattice, states, words=words, reverse=reverse) for words in (False, True))
@@ -182,9 +184,9 @@ def _spread(silent: _Edges, arrivals: Ints, size: int, codes: int) -> tuple[tupl
     return (begin[order], place[order]), departures
 
 
-def _pruned(layers: list[_Layer], ends_at: list[Ints], written: _Edges, size: int, most: int) -> list[Step]:
+def _pruned(layers: list[_Layer], ends_at: list[Ints], written: _Edges, size: int, most: int) -> list[UnrolledLayer]:
     """Layers without the vertices from which no text ends, numbered from 0 in each layer."""
-    found: list[Step] = []
+    found: list[UnrolledLayer] = []
     codes_behind, alive_behind = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
     for layer, ends in zip(layers[::-1], ends_at[::-1], strict=True):
         alive = np.zeros(len(layer.departures), dtype=bool)
@@ -202,7 +204,7 @@ def _pruned(layers: list[_Layer], ends_at: list[Ints], written: _Edges, size: in
         order = np.argsort(target, kind="stable")
         source, edge, target = source[order], edge[order], target[order]
         found.append(
-            Step(
+            UnrolledLayer(
                 arrivals=int(reaching.sum()),
                 departures=int(alive.sum()),
                 spread=((reaching.cumsum() - 1)[begin], departing[end]),
@@ -229,6 +231,6 @@ def ranges(first: Ints, stop: Ints) -> tuple[Ints, Ints]:
     return row, np.arange(len(row)) - begin[row] + first[row]
 
 
-def lengths_of(steps: Sequence[Step]) -> Ints:
+def lengths_of(steps: Sequence[UnrolledLayer]) -> Ints:
     """The numbers of words that a text may have, as a model reads it."""
     return np.array([words for words, step in enumerate(steps) if len(step.ends)], dtype=np.int64)

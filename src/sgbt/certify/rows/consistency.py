@@ -20,7 +20,7 @@ def check_consistent(certificates: Iterable[Certificate | ThreatCertificate], at
     A text of which the certificate says that nothing can be replaced is not certified, but cannot be broken either.
     A certificate with a `scale` below one is about other vectors than those of words, and no attack contradicts it.
 
-    An attack result needs a `status`, and tells its text by an attribute `index`; one without is about the certificate
+    An attack result needs a `status`, and names its text by an attribute `index`; one without is about the certificate
     at the same place in its sequence. Where it counts its swaps, an attack that replaced more words than a certificate
     speaks of contradicts nothing. A result is compared with a certificate of the same table alone: where it names
     another (`table_hash`, or `threat_hash` of a threat beyond substitutions), neither says anything of the other.

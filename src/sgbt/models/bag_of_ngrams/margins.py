@@ -27,7 +27,7 @@ PIECES = (MOST, 64, 1)
 """Options of a cell beyond which it is cut into pieces, one after the other until all fits."""
 
 
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +97,7 @@ class Gathered:
 
 
 def gather(
-    rows: RaggedIds, maps: Sequence[RowSets], *, longest: int, ending: int = 0, progress: Progress | None = None
+    rows: RaggedIds, maps: Sequence[RowSets], *, longest: int, ending: int = 0, progress: OnProgress | None = None
 ) -> list[Gathered]:
     """The options of all texts by every map from words to codes, texts of like length together.
 

@@ -51,7 +51,7 @@ class BagOfNgramsConfig:
     """How much clusters keep words apart that train has in texts of different labels
     (`sgbt.threats.labelled_communities`); zero: clusters are of links alone."""
     prior: float = 3.0
-    """How many texts of every class each run is counted in beforehand, when training estimates what it tells."""
+    """How many texts of every class each run is counted in beforehand, when training estimates how much it says."""
     ending: int = 0
     """A run that stands among so many last words of a text is a second feature, beside the run itself."""
 
@@ -98,7 +98,7 @@ class BagOfNgrams(nn.Module):
 
     A run that training did not find often enough has weight zero; `keys` lists the others, sorted. A run of codes is
     the same for every substitution within communities, so it may be counted once however often it stands there: the
-    presence of runs, not their number, is what tells the tone of a text best. Where words at the border between
+    presence of runs, not their number, predicts the label of a text best. Where words at the border between
     communities can change a run, `sgbt.models.bag_of_ngrams.worst_case` bounds what that does.
     """
 

@@ -85,14 +85,14 @@ class GramOptions:
         found: dict[str, list[Array]] = {each.name: [] for each in fields(GramOptions)}
         cells = options = 0
         for number, own in enumerate(maps):
-            told = {name: getattr(own, name) for name in found}
-            told["fixed_key"], told["entry_key"] = (
-                told[name] | number << MAP_SHIFT for name in ("fixed_key", "entry_key")
+            arrays = {name: getattr(own, name) for name in found}
+            arrays["fixed_key"], arrays["entry_key"] = (
+                arrays[name] | number << MAP_SHIFT for name in ("fixed_key", "entry_key")
             )
-            told["cell_map"] = told["cell_map"] + number
-            told["option_cell"], told["entry_option"] = own.option_cell + cells, own.entry_option + options
+            arrays["cell_map"] = arrays["cell_map"] + number
+            arrays["option_cell"], arrays["entry_option"] = own.option_cell + cells, own.entry_option + options
             cells, options = cells + len(own.cell_text), options + len(own.option_cell)
-            for name, part in told.items():
+            for name, part in arrays.items():
                 found[name].append(part)
         return GramOptions(**{name: np.concatenate(parts) for name, parts in found.items()})
 

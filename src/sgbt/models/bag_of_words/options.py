@@ -139,7 +139,7 @@ class PositionKinds:
         return int(self.widths(sets).sum())
 
     def read_by(self, reads: Reads, sets: RowSets) -> PositionKinds:
-        """The kinds that features tell apart, whose positions are the kinds here; what they do not read is row 0."""
+        """The kinds that features distinguish, whose positions are the kinds here; what they do not read is row 0."""
         return _kinds(self.rows, self.earlier * reads.before, self.later * reads.after, sets)
 
     def chosen(self, which: Tensor) -> PositionKinds:

@@ -29,7 +29,7 @@ WORD = Reads(before=False, after=False, word=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class FeatureTable:
     """The features of one family: those of kind k from `starts[k]` on, later codes outermost and words innermost."""
 
     reads: Reads
@@ -46,7 +46,7 @@ class Options:
     of all texts share these tables.
     """
 
-    tables: tuple[Table, ...]
+    tables: tuple[FeatureTable, ...]
     names: Tensor
     rows: Tensor
     words: Tensor
@@ -130,7 +130,7 @@ class _Grid:
         ranks = given.ranks[given.rows.index_select(0, kinds).unsqueeze(1), word].long()
         return _Grid(kinds, sizes, words, codes, before, later, earlier, word, code, ranks)
 
-    def spread(self, table: Table, values: Tensor) -> Tensor:
+    def spread(self, table: FeatureTable, values: Tensor) -> Tensor:
         """The values of a table's features; a dimension of what it does not read has size one."""
         reads, count = table.reads, len(self.kinds)
         places = table.starts.index_select(0, self.kinds).view(-1, 1, 1)
@@ -147,7 +147,7 @@ class _Grid:
             return found
         return found.gather(3, self.ranks.view(count, 1, 1, -1).expand(*found.shape[:3], -1))
 
-    def at(self, table: Table, option: Tensor) -> Tensor:
+    def at(self, table: FeatureTable, option: Tensor) -> Tensor:
         """Where a table has the feature of one option of each kind."""
         reads, (_, earlier_size, words) = table.reads, self.sizes
         option = option.unsqueeze(1)
@@ -168,7 +168,7 @@ def in_order(parts: Sequence[Tensor]) -> Tensor:
     return reduce(add, [parts[0], *parts[4:], *parts[1:4]])
 
 
-def _table(model: BagOfWords, family: str | None, reads: Reads, kinds: PositionKinds, sets: RowSets) -> Table:
+def _table(model: BagOfWords, family: str | None, reads: Reads, kinds: PositionKinds, sets: RowSets) -> FeatureTable:
     read, own = kinds.read_by(reads, sets), sets if reads.word else sets.by_code
     parts, widths = [torch.zeros(0, dtype=torch.int32)], [torch.zeros(0, dtype=torch.int64)]
     for some in read.parts(own):
@@ -180,4 +180,4 @@ def _table(model: BagOfWords, family: str | None, reads: Reads, kinds: PositionK
         places = places_of(model.keys, keys_of(family, options, model.codes))
         parts.append(torch.where(places >= 0, places + len(model.codes), 0).to(torch.int32))
     width = torch.cat(widths)
-    return Table(reads, torch.cat(parts), (width.cumsum(0) - width)[read.of_position])
+    return FeatureTable(reads, torch.cat(parts), (width.cumsum(0) - width)[read.of_position])

@@ -31,7 +31,7 @@ from sgbt.training.config import TrainingConfig
 from sgbt.training.initialisers import cluster_vectors
 from sgbt.training.loop.dev_scores import dev_scores
 from sgbt.training.loop.log import RunLog
-from sgbt.training.loop.steps import Corpus, Examples, Share, mixed
+from sgbt.training.loop.steps import Corpus, Examples, ProcessShare, mixed
 from sgbt.training.loop.trainer import Going, Taken, Trainer, trainer_of
 from sgbt.training.objectives.objective import Loss, Objective, Parts, mixed_cross_entropy
 from sgbt.training.sharing import TiedWeights, tied_levels
@@ -83,7 +83,7 @@ def _kinds(texts: RaggedIds, sets: RowSets, at_once: int) -> Iterator[PositionKi
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class StepTexts:
     """The texts of one step."""
 
     pieces: tuple[Piece, ...]
@@ -138,8 +138,8 @@ class BagOfWordsTrainer(Trainer):
     linear: ClassVar[bool] = True
 
     model: BagOfWords
-    blocks: list[Block] = field(init=False)
-    dev_blocks: list[Block] = field(init=False)
+    blocks: list[StepTexts] = field(init=False)
+    dev_blocks: list[StepTexts] = field(init=False)
     loss: BagLoss = field(init=False)
 
     @classmethod
@@ -192,7 +192,7 @@ class BagOfWordsTrainer(Trainer):
         middle = levels[len(levels) // 2] if len(levels) else np.arange(levels.shape[1])
         return cluster_vectors(corpus.vocabulary, bag.source, corpus.counts, middle)
 
-    def _blocks(self, examples: Examples, order: np.ndarray, size: int) -> list[Block]:
+    def _blocks(self, examples: Examples, order: np.ndarray, size: int) -> list[StepTexts]:
         index = examples.substitutions if self.objective.needs_substitutions else None
         rows = examples.rows
         if index is None:  # a row that only the table knows is then just an unknown word
@@ -203,7 +203,7 @@ class BagOfWordsTrainer(Trainer):
         for chunk in _chunks(len(order), size):
             parts = tuple(pieces(model, rows, examples.labels, np.sort(order[chunk]), sets, options=options))
             labels = [piece.label for piece in parts for _ in piece.rows]
-            found.append(Block(parts, torch.tensor(labels, dtype=torch.int64)))
+            found.append(StepTexts(parts, torch.tensor(labels, dtype=torch.int64)))
         return found
 
     def _few_options(self, rows: RaggedIds, sets: RowSets) -> bool:
@@ -215,7 +215,7 @@ class BagOfWordsTrainer(Trainer):
     def _loss(self) -> Loss:
         return self.loss
 
-    def _batches(self, epoch: int, share: Share, skipped: int = 0) -> Iterator[Any]:
+    def _batches(self, epoch: int, share: ProcessShare, skipped: int = 0) -> Iterator[Any]:
         order = np.random.default_rng(mixed(self.seed, epoch)).permutation(len(self.blocks))
         return (self.blocks[place] for place in order[skipped:])
 

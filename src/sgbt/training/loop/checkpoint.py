@@ -24,7 +24,7 @@ FILE = "checkpoint.safetensors"
 
 
 @dataclass(slots=True)
-class Progress:
+class TrainingState:
     """Where a run stands. Epochs count from zero; `step` batches of the running epoch are done."""
 
     settings: str
@@ -37,7 +37,7 @@ class Progress:
 
 
 def save_checkpoint(
-    folder: Path, progress: Progress, model: nn.Module, optimiser: torch.optim.Optimizer, best: dict[str, Tensor]
+    folder: Path, progress: TrainingState, model: nn.Module, optimiser: torch.optim.Optimizer, best: dict[str, Tensor]
 ) -> None:
     """Write the state of the run; the earlier checkpoint stays until the new one is whole."""
     tensors = {f"model/{name}": value for name, value in trained_tensors(model).items()}
@@ -51,7 +51,7 @@ def save_checkpoint(
 
 def load_checkpoint(
     folder: Path, settings: str, model: nn.Module, optimiser: torch.optim.Optimizer
-) -> tuple[Progress, dict[str, Tensor]] | None:
+) -> tuple[TrainingState, dict[str, Tensor]] | None:
     """Restore the run that was left in `folder`; None when there is none.
 
     A checkpoint of another configuration is never continued silently: that is an error that says what to do.
@@ -62,8 +62,8 @@ def load_checkpoint(
     try:
         with safetensors.safe_open(path, framework="pt") as stream:
             stored = json_object(stream.metadata()["progress"], kind=TrainingError, where=str(path), finite=False)
-            refuse_odd_fields(Progress, stored, kind=TrainingError, where=str(path))
-            progress = Progress(**stored)
+            refuse_odd_fields(TrainingState, stored, kind=TrainingError, where=str(path))
+            progress = TrainingState(**stored)
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
         parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}}
         for name, tensor in tensors.items():

@@ -92,7 +92,7 @@ class Examples:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ProcessShare:
     """Which part of every batch a process takes: each `of`-th text from the `part`-th on."""
 
     part: int = 0
@@ -108,14 +108,14 @@ def steps_of(
     seed: int | None = None,
     epoch: int = 0,
     skipped: int = 0,
-    share: Share | None = None,
+    share: ProcessShare | None = None,
 ) -> Iterator[Step]:
     """The batches of an epoch from number `skipped` on; without a seed in order of length, for evaluation.
 
     `Step.weight` makes the mean over processes of (weight x mean over the share) the mean over the whole batch. A share
     without texts, of a batch smaller than the number of processes, is one text with weight zero.
     """
-    share = share or Share()
+    share = share or ProcessShare()
     labels = torch.from_numpy(examples.labels)
     index = examples.substitutions if substitutes else None
     count = math.ceil(len(examples) / size)

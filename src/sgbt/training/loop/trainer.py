@@ -22,12 +22,12 @@ from torch.nn.utils import parametrize
 
 from sgbt.core.errors import TrainingError
 from sgbt.training.config import TrainingConfig
-from sgbt.training.loop.checkpoint import Progress, load_checkpoint, save_checkpoint, trained_tensors
+from sgbt.training.loop.checkpoint import TrainingState, load_checkpoint, save_checkpoint, trained_tensors
 from sgbt.training.loop.dev_scores import dev_margins, dev_scores
 from sgbt.training.loop.listeners import Listener, Listeners
 from sgbt.training.loop.log import RunLog
 from sgbt.training.loop.parallel import Processes
-from sgbt.training.loop.steps import Corpus, Examples, Share, Step, mixed, steps_of
+from sgbt.training.loop.steps import Corpus, Examples, ProcessShare, Step, mixed, steps_of
 from sgbt.training.objectives.objective import Loss, Objective, Parts
 
 
@@ -39,7 +39,7 @@ class Going:
     stepped: nn.Module
     """The loss, or what averages its gradients over processes."""
     optimiser: torch.optim.Optimizer
-    progress: Progress
+    progress: TrainingState
     best: dict[str, Tensor]
     log: RunLog
     saved: float = field(default_factory=time.monotonic)
@@ -100,8 +100,8 @@ class Trainer:
         if restored:
             progress, best = restored
         else:
-            progress, best = Progress(self.settings), trained_tensors(self.model)
-            progress.reference = loss.start(next(self._batches(0, Share())))
+            progress, best = TrainingState(self.settings), trained_tensors(self.model)
+            progress.reference = loss.start(next(self._batches(0, ProcessShare())))
         loss.reference = progress.reference
         resumed = self.processes.from_first(
             lambda: RunLog.resume(self.folder, epoch=progress.epoch, step=progress.step).rows
@@ -112,7 +112,7 @@ class Trainer:
     def _loss(self) -> Loss:
         return Loss(self.model, self.objective)
 
-    def _restore(self, optimiser: torch.optim.Optimizer) -> tuple[Progress, dict[str, Tensor]] | None:
+    def _restore(self, optimiser: torch.optim.Optimizer) -> tuple[TrainingState, dict[str, Tensor]] | None:
         folder = self.folder
         if folder is None:
             return None
@@ -126,7 +126,7 @@ class Trainer:
     def _epoch(self, going: Going) -> None:
         progress, log, epoch = going.progress, going.log, going.progress.epoch
         self.listener.epoch(epoch, self.config.epochs, self.steps_per_epoch)
-        own = Share(self.processes.rank, self.processes.size)
+        own = ProcessShare(self.processes.rank, self.processes.size)
         for number, step in enumerate(self._batches(epoch, own, progress.step), start=progress.step):
             torch.manual_seed(mixed(self.seed, epoch, number, self.processes.rank))
             try:
@@ -212,7 +212,7 @@ class Trainer:
         """Batches of one epoch."""
         return math.ceil(len(self.train) / self.config.batch_size)
 
-    def _batches(self, epoch: int, share: Share, skipped: int = 0) -> Iterator[Step]:
+    def _batches(self, epoch: int, share: ProcessShare, skipped: int = 0) -> Iterator[Step]:
         return steps_of(
             self.train,
             size=self.config.batch_size,
