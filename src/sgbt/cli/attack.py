@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ from sgbt.core.errors import AttackError
 from sgbt.core.registry import ATTACKS
 
 if TYPE_CHECKING:
-    from sgbt.attacks import AttackResult
+    from sgbt.attacks import Attack, AttackResult
 
 console = Screen()
 WORDS, EDITS = "pwws,ga,pso", "greedy,beam,ga,charmer"
@@ -22,35 +23,35 @@ WORDS, EDITS = "pwws,ga,pso", "greedy,beam,ga,charmer"
 PUBLISHED = "published"
 """The table of each attack's own publication, which this verb knows beside those of all verbs."""
 
+Methods = Annotated[
+    str | None,
+    typer.Option(
+        help=f"One or more of {', '.join(ATTACKS)} (ga is genetic), separated by commas; otherwise {WORDS}, and "
+        f"with a threat {EDITS}."
+    ),
+]
+MaxChanged = Annotated[float | None, typer.Option(help="Greatest share of words to change (otherwise as published).")]
+MaxQueries = Annotated[int | None, typer.Option(min=1, max=opt.LARGEST, help="Greatest number of queries per text.")]
+CsvOut = Annotated[Path | None, typer.Option(help="Also write the results with TextAttack's CSV columns.")]
+Examples = Annotated[int, typer.Option(min=0, max=opt.LARGEST, help="How many broken texts to show.")]
+
 
 @opt.reads("data")
 def attack_(
     run: opt.Run,
     reading: Reading,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help=f"One or more of {', '.join(ATTACKS)} (ga is genetic), separated by commas; otherwise {WORDS}, and "
-            f"with a threat {EDITS}."
-        ),
-    ] = None,
+    method: Methods = None,
     split: opt.SplitName = None,
     limit: opt.Limit = None,
     seed: opt.Seed = 0,
     substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
     threat: opt.ThreatName = None,
-    max_changed: Annotated[
-        float | None, typer.Option(help="Greatest share of words to change (otherwise as published).")
-    ] = None,
-    max_queries: Annotated[
-        int | None, typer.Option(min=1, max=opt.LARGEST, help="Greatest number of queries per text.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")
-    ] = None,
-    csv: Annotated[Path | None, typer.Option(help="Also write the results with TextAttack's CSV columns.")] = None,
-    examples: Annotated[int, typer.Option(min=0, max=opt.LARGEST, help="How many broken texts to show.")] = 3,
+    max_changed: MaxChanged = None,
+    max_queries: MaxQueries = None,
+    out: opt.RowsOut = None,
+    csv: CsvOut = None,
+    examples: Examples = 3,
     workers: opt.Workers = 1,
     threads: opt.Threads = None,
     data_home: opt.DataHome = None,
@@ -59,21 +60,13 @@ def attack_(
 
     --substitutions also takes published: the table of each attack's own publication.
     """
-    import torch
-
-    from sgbt.attacks import attack, method_named, write_textattack_csv
-    from sgbt.attacks.search.method import full_name
+    from sgbt.attacks import attack, write_textattack_csv
     from sgbt.cli.attack_view import AttackView, show_examples, show_summary
     from sgbt.models import load_classifier
 
-    if threads:
-        torch.set_num_threads(threads)
+    opt.use_threads(threads)
     changes: dict[str, Any] = {} if max_changed is None else {"max_changed": max_changed}
-    named = method if method is not None else WORDS if threat is None else EDITS
-    chosen_names = [full_name(name) for name in named.split(",") if name.strip()]
-    methods = {name: method_named(name, **changes) for name in chosen_names}  # a wrong one is refused at once
-    if not methods:
-        raise AttackError(expected=f"one or more of {', '.join(ATTACKS)}", got="none", where="--method")
+    methods = _methods(method if method is not None else WORDS if threat is None else EDITS, changes)
     if csv and csv.is_dir():
         raise AttackError(expected="a file to write", got="a folder", where=str(csv), remedy="choose another --csv")
     classifier = load_classifier(run)
@@ -89,22 +82,23 @@ def attack_(
         table = None if asked else opt.table_for(classifier, source, vectors=vectors, data_home=data_home)
         with AttackView(name, len(chosen)) as view:
             results += attack(
-                classifier,
-                chosen.texts,
-                table,
-                threat=asked or None,
-                labels=chosen.labels,
-                method=name,
-                seed=seed,
-                max_queries=max_queries,
-                out=out,
-                listener=view.tell,
-                workers=workers,
-                **changes,
-            )
+                classifier, chosen.texts, table, threat=asked or None, labels=chosen.labels, method=name, seed=seed,
+                max_queries=max_queries, out=out, listener=view.tell, workers=workers, **changes,
+            )  # fmt: skip
     show_summary(results, classifier.label_names, console)
     show_examples(results, examples, classifier, console)
     if csv:
         write_textattack_csv(results, csv)
     for path in filter(None, (out, csv)):
         console.print(f"rows in {path}")
+
+
+def _methods(names: str, changes: Mapping[str, Any]) -> dict[str, Attack]:
+    """The attacks that a list names; one that is not known, or no attack at all, is refused at once."""
+    from sgbt.attacks import method_named
+    from sgbt.attacks.search.method import full_name
+
+    found = {full_name(name): method_named(full_name(name), **changes) for name in names.split(",") if name.strip()}
+    if not found:
+        raise AttackError(expected=f"one or more of {', '.join(ATTACKS)}", got="none", where="--method")
+    return found

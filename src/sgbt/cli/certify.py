@@ -19,6 +19,16 @@ ORACLE_LIMIT = 20_000
 Queries = Annotated[
     int, typer.Option(min=1, max=opt.LARGEST, rich_help_panel=opt.ANY, help="Questions about one text at most.")
 ]
+TierNames = Annotated[
+    str,
+    typer.Option(
+        help=f"Tiers to try, separated by commas, of {', '.join(TIERS)}; all for every one, default for those that "
+        "take little time."
+    ),
+]
+OracleLimit = Annotated[
+    int, typer.Option(min=0, max=opt.LARGEST, help="Enumerate texts with at most so many variants; 0 for none.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", rich_help_panel=opt.ANY, help="Only say what it would cost.")]
 
 
@@ -28,23 +38,13 @@ def certify_(
     reading: Reading,
     split: opt.SplitName = None,
     limit: opt.Limit = None,
-    tiers: Annotated[
-        str,
-        typer.Option(
-            help=f"Tiers to try, separated by commas, of {', '.join(TIERS)}; all for every one, default for those that "
-            "take little time."
-        ),
-    ] = "default",
+    tiers: TierNames = "default",
     max_substitutions: opt.Budget = None,
     substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
     threat: opt.ThreatName = None,
-    oracle: Annotated[
-        int, typer.Option(min=0, max=opt.LARGEST, help="Enumerate texts with at most so many variants; 0 for none.")
-    ] = ORACLE_LIMIT,
-    out: Annotated[
-        Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")
-    ] = None,
+    oracle: OracleLimit = ORACLE_LIMIT,
+    out: opt.RowsOut = None,
     callable_: opt.Callable_ = None,
     encoder: opt.EncoderFile = None,
     max_queries: Queries = 4096,
@@ -54,13 +54,10 @@ def certify_(
     data_home: opt.DataHome = None,
 ) -> None:
     """Prove for each text that no substitution changes its label, and say how many proofs there are."""
-    import torch
-
     from sgbt.cli.certify_view import against_substitutions, against_threat
     from sgbt.models import load_classifier
 
-    if threads:
-        torch.set_num_threads(threads)
+    opt.use_threads(threads)
     if callable_ is not None:
         from sgbt.cli.certify_callable import certify_callable
 

@@ -106,6 +106,7 @@ SampleSeed = Annotated[
 TextsFile = Annotated[
     Path | None, typer.Option(help="A JSONL file with index and text of each row, in place of a dataset.")
 ]
+RowsOut = Annotated[Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")]
 Certificates = Annotated[Path | None, typer.Option(help="Rows that sgbt certify --out wrote.")]
 Attacks = Annotated[
     list[Path] | None, typer.Option(help="Rows that sgbt attack --out wrote, on the same texts; may be repeated.")
@@ -165,6 +166,14 @@ def reads(*more: str, without: tuple[str, ...] = ()) -> Callable[[Callable[..., 
         return called
 
     return decorated
+
+
+def use_threads(threads: int | None) -> None:
+    """Let torch use so many threads; otherwise it chooses."""
+    if threads:
+        import torch
+
+        torch.set_num_threads(threads)
 
 
 def vectors_of(name: str, *, data_home: Path | None) -> EmbeddingTable:

@@ -38,16 +38,13 @@ def predict_(
     data_home: opt.DataHome = None,
 ) -> None:
     """Label the texts of a file. Every column is kept; the file needs no labels, and may be of any size."""
-    import torch
-
     from sgbt.certify import Prepared
     from sgbt.cli.screen import counting
     from sgbt.data.row_writers import writing
     from sgbt.data.table_files import chunks
     from sgbt.models import load_classifier
 
-    if threads:
-        torch.set_num_threads(threads)
+    opt.use_threads(threads)
     classifier = load_classifier(run)
     prepared = None
     if certify:

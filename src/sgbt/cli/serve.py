@@ -13,44 +13,43 @@ from sgbt.cli.screen import Screen
 from sgbt.core.errors import ServeError
 
 console = Screen()
+Host = Annotated[str, typer.Option(help="Address to listen at; others than this machine need a token.")]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        envvar="SGBT_TOKEN",
+        help="Secret that every request must carry; better set in the environment, where ps does not show it.",
+        show_envvar=True,
+    ),
+]
+TrustProxy = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Address of a proxy whose X-Forwarded-For is believed; otherwise nobody's."),
+]
+PerMinute = Annotated[int, typer.Option(min=1, max=opt.LARGEST, help="Requests that one client may make in a minute.")]
+Guard = Annotated[
+    Path | None, typer.Option(help="Folder of a small proven model that answers before another; see --behind.")
+]
+Behind = Annotated[
+    str | None,
+    typer.Option(help="What answers where --guard has no proof: module:function, or http://127.0.0.1:PORT/PATH."),
+]
+Sure = Annotated[float, typer.Option(min=0, max=1, help="Probability from which on the answer of --guard counts.")]
 
 
 def serve_(
     context: typer.Context,
     run: Annotated[Path | None, typer.Argument(help="Folder of a trained model; see sgbt train.")] = None,
     other: Annotated[Path | None, typer.Argument(help="A second one, to compare side by side.")] = None,
-    host: Annotated[str, typer.Option(help="Address to listen at; others than this machine need a token.")] = (
-        "127.0.0.1"
-    ),
+    host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen at; 0 is any that is free.")] = 8000,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="SGBT_TOKEN",
-            help="Secret that every request must carry; better set in the environment, where ps does not show it.",
-            show_envvar=True,
-        ),
-    ] = None,
-    trust_proxy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Address of a proxy whose X-Forwarded-For is believed; otherwise nobody's."
-        ),
-    ] = None,
+    token: Token = None,
+    trust_proxy: TrustProxy = None,
     workers: opt.Workers = 2,
-    per_minute: Annotated[
-        int, typer.Option(min=1, max=opt.LARGEST, help="Requests that one client may make in a minute.")
-    ] = 240,
-    guard: Annotated[
-        Path | None, typer.Option(help="Folder of a small proven model that answers before another; see --behind.")
-    ] = None,
-    behind: Annotated[
-        str | None,
-        typer.Option(help="What answers where --guard has no proof: module:function, or http://127.0.0.1:PORT/PATH."),
-    ] = None,
-    sure: Annotated[
-        float, typer.Option(min=0, max=1, help="Probability from which on the answer of --guard counts.")
-    ] = 0.9,
+    per_minute: PerMinute = 240,
+    guard: Guard = None,
+    behind: Behind = None,
+    sure: Sure = 0.9,
 ) -> None:
     """Open a page on which texts are examined, attacked and compared, and files are certified.
 

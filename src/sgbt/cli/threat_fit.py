@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -45,63 +45,64 @@ def fit_to_threat(written: str, dataset: TextDataset, out: Path, console: Consol
     read = cache(partial(opt.vectors_of, given.vectors, data_home=home))
     threat = parse_threat(written, lambda name: opt.table_of(name, read, data_home=home))
     console.print(f"{asked.data}: {len(dataset.train):,} texts; threat {threat}", markup=False, soft_wrap=True)
+    fit = _Fit(threat, dataset, out, console, read, asked)
     if asked.model in (AUTO, "linear"):
-        _fitted(threat, dataset, out, console, read, asked)
+        fit.bag_of_words()
     else:
-        _trained(threat, dataset, out, console, read, asked)
+        fit.network()
 
 
-def _fitted(
-    threat: Threat,
-    dataset: TextDataset,
-    out: Path,
-    console: Console,
-    read: Callable[[], EmbeddingTable],
-    asked: NamedOptions,
-) -> None:
-    from sgbt.certify.edits.fitting import note_of_fit, train_for_threat
+@dataclass(frozen=True)
+class _Fit:
+    threat: Threat
+    dataset: TextDataset
+    out: Path
+    console: Console
+    read: Callable[[], EmbeddingTable]
+    asked: NamedOptions
 
-    options = asked.tables.get("threat", {}) | ({"epochs": asked.epochs} if asked.epochs else {})
-    fit = with_options(ThreatFit(), options, "the table threat") if options or asked.model != AUTO else None
-    vectors = None
-    if fit is None:
-        try:
-            vectors = read()
-        except SgbtError as problem:
-            console.print(f"without word vectors: {problem}", markup=False, soft_wrap=True)
-    elif fit.vectors:
-        vectors = read()
-    console.print("a bag of words, fitted to the worst case of the threat")
-    found = train_for_threat(
-        dataset, threat, fit=fit, vectors=vectors, seed=asked.seed, log=lambda line: console.print(line, markup=False)
-    )
-    console.print(f"taken: {found.fit}", markup=False, soft_wrap=True)
-    save_classifier(found.model, out, training=note_of_fit(dataset, threat, found, asked.seed))
-    if len(dataset.dev):
-        show_classes(answers(found.model, dataset.dev), console)
+    def bag_of_words(self) -> None:
+        from sgbt.certify.edits.fitting import note_of_fit, train_for_threat
 
+        options = self.asked.tables.get("threat", {}) | ({"epochs": self.asked.epochs} if self.asked.epochs else {})
+        fit = with_options(ThreatFit(), options, "the table threat") if options or self.asked.model != AUTO else None
+        vectors = None
+        if fit is None:
+            try:
+                vectors = self.read()
+            except SgbtError as problem:
+                self.console.print(f"without word vectors: {problem}", markup=False, soft_wrap=True)
+        elif fit.vectors:
+            vectors = self.read()
+        self.console.print("a bag of words, fitted to the worst case of the threat")
+        found = train_for_threat(
+            self.dataset,
+            self.threat,
+            fit=fit,
+            vectors=vectors,
+            seed=self.asked.seed,
+            log=lambda line: self.console.print(line, markup=False),
+        )
+        self.console.print(f"taken: {found.fit}", markup=False, soft_wrap=True)
+        save_classifier(found.model, self.out, training=note_of_fit(self.dataset, self.threat, found, self.asked.seed))
+        if len(self.dataset.dev):
+            show_classes(answers(found.model, self.dataset.dev), self.console)
 
-def _trained(
-    threat: Threat,
-    dataset: TextDataset,
-    out: Path,
-    console: Console,
-    read: Callable[[], EmbeddingTable],
-    asked: NamedOptions,
-) -> None:
-    others, substitutions = threat.without_substitutions, threat.of_kind("substitutions")
-    if others is None:
-        raise TrainingError(
-            expected="other edits than substitutions", got=threat.name, where="--threat",
-            remedy="name the table with --substitutions",
-        )  # fmt: skip
-    aim = with_options(WorstEdits(), asked.tables.get("objective", {}) | {"threat": others.name}, "the table objective")
-    how = {"grams": "on the worst case of substitutions, with the worst edits added one by one"}
-    says = how.get(asked.model, "on texts whose costliest words become unknown: examples, no bound")
-    console.print(f"{asked.model}, trained {says}; sgbt certify --threat proves what that comes to", soft_wrap=True)
-    table = substitutions.table if substitutions is not None else None
-    trained = NamedOptions(
-        asked.data, asked.model, TrainingMethod(aim), asked.tables, None, asked.epochs, asked.seed, asked.device,
-        asked.test, asked.boards,
-    )  # fmt: skip
-    train_named(dataset, lambda: table, read, out, console, trained)
+    def network(self) -> None:
+        others, substitutions = self.threat.without_substitutions, self.threat.of_kind("substitutions")
+        if others is None:
+            raise TrainingError(
+                expected="other edits than substitutions", got=self.threat.name, where="--threat",
+                remedy="name the table with --substitutions",
+            )  # fmt: skip
+        aim = with_options(
+            WorstEdits(), self.asked.tables.get("objective", {}) | {"threat": others.name}, "the table objective"
+        )
+        how = {"grams": "on the worst case of substitutions, with the worst edits added one by one"}
+        says = how.get(self.asked.model, "on texts whose costliest words become unknown: examples, no bound")
+        self.console.print(
+            f"{self.asked.model}, trained {says}; sgbt certify --threat proves what that comes to", soft_wrap=True
+        )
+        table = substitutions.table if substitutions is not None else None
+        trained = replace(self.asked, objective=TrainingMethod(aim), preset=None)
+        train_named(self.dataset, lambda: table, self.read, self.out, self.console, trained)

@@ -55,9 +55,17 @@ def _given(context: typer.Context, name: str) -> bool:
 
 
 def train_chosen(
-    dataset: TextDataset, table: SubstitutionTable | None, *, seed: int, out: Path, test: bool, console: Console
+    data: str,
+    dataset: TextDataset,
+    table: SubstitutionTable | None,
+    *,
+    seed: int,
+    out: Path,
+    test: bool,
+    console: Console,
 ) -> None:
-    """Choose and train, say what was chosen and why, and what it does with each class of dev."""
+    """Choose and train on `data`, say what was chosen and why, and what it does with each class of dev."""
+    console.print(f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by")
     with AutoView(console) as view:
         run = train_auto(dataset, table=table, seed=seed, out=out, listener=view)
     auto: dict[str, Any] = run.about["auto"]

@@ -122,8 +122,12 @@ class PartsView:
         self.view.preparing(f"before the network, {title}", done, of)
 
 
-def method_from(name: str, table: dict[str, Any], **given: float | None) -> TrainingMethod:
-    """The method whose objective the command line names, with options from a table and, before those, as `given`."""
+def method_from(name: str | None, model: str, table: dict[str, Any], **given: float | None) -> TrainingMethod:
+    """The method whose objective the command line names, or that of the model where it names none.
+
+    Options come from a table and, before those, as `given`.
+    """
+    name = name or ("certified" if model in LINEAR else "sgbt")
     kind = chosen(OBJECTIVES, name, "--objective")
     known = {field.name for field in fields(kind)}
     for option, value in given.items():
@@ -151,7 +155,7 @@ def start_of(model: str, tables: dict[str, dict[str, Any]]) -> EmbeddingStart:
     return start
 
 
-def limited(dataset: TextDataset, limit: int) -> TextDataset:
+def limited(dataset: TextDataset, limit: int | None) -> TextDataset:
     """The dataset with the first texts of train alone; splits come mixed, so no label is left out."""
     return TextDataset(
         dataset.name, dataset.label_names, dataset.train[:limit], dataset.dev, dataset.test, dataset.duplicates

@@ -15,6 +15,9 @@ from sgbt.core.errors import CertificateError, ForgedRowError
 console = Screen()
 LIE = 1
 """The exit code when a row says what is not so; 2 is for files and options that cannot be used."""
+SaveTexts = Annotated[
+    Path | None, typer.Option(help="Also write the texts of the rows there, for the independent checker.")
+]
 
 
 @opt.reads("data")
@@ -27,9 +30,7 @@ def verify_(
     seed: opt.SampleSeed = None,
     split: opt.SplitName = None,
     texts: opt.TextsFile = None,
-    save_texts: Annotated[
-        Path | None, typer.Option(help="Also write the texts of the rows there, for the independent checker.")
-    ] = None,
+    save_texts: SaveTexts = None,
     substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
     threat: opt.ThreatName = None,
@@ -40,8 +41,6 @@ def verify_(
     data_home: opt.DataHome = None,
 ) -> None:
     """Prove certificates again. Exit code 0: every row checked is true; 1: one is not; 2: something cannot be used."""
-    import torch
-
     from sgbt.certify import verify
     from sgbt.cli import verify_view as view
     from sgbt.cli.screen import counting
@@ -53,8 +52,7 @@ def verify_(
             got="neither" if model is None else "both",
             where="sgbt verify",
         )
-    if threads:
-        torch.set_num_threads(threads)
+    opt.use_threads(threads)
     asked: dict[str, Any] = {"sample": view.sample_of(sample), "seed": seed, "where": str(certificates)}
     rows, asked["attacks"] = view.rows_of(certificates, attacks)
     subject: Any

@@ -18,24 +18,16 @@ from sgbt.core.fields import refuse_odd_fields
 from sgbt.core.files import atomic_write
 from sgbt.evaluate.grid import Cell, Grid
 from sgbt.evaluate.materials import Materials
+from sgbt.evaluate.record import RunOfCell
 from sgbt.evaluate.unit import ATTACK, Unit, cell_units, training_unit
 
 PLAN = "plan.json"
 
 
 @dataclass(frozen=True)
-class PlannedRun:
+class PlannedRun(RunOfCell):
     """One run to be: a cell against one substitution table. `units` are keys, attacks under their method's name."""
 
-    grid: str
-    dataset: str
-    model: str
-    objective: str
-    label: str
-    seed: int
-    config: dict[str, Any]
-    substitutions: dict[str, str]
-    data_hash: str
     command: str
     units: dict[str, str]
 

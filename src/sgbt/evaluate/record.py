@@ -95,7 +95,22 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class RunRecord:
+class RunOfCell:
+    """Which cell of a grid a run is of, how it is trained, and on what."""
+
+    grid: str
+    dataset: str
+    model: str
+    objective: str
+    label: str
+    seed: int
+    config: Mapping[str, Any]
+    substitutions: Mapping[str, Any]
+    data_hash: str
+
+
+@dataclass(frozen=True)
+class RunRecord(RunOfCell):
     """What was trained on what, how, and what was measured.
 
     `label` names the method within its grid: the objective, or a variant of it. `substitutions` has the `name` and
@@ -107,15 +122,6 @@ class RunRecord:
     identity of the trained model; records of earlier versions have none.
     """
 
-    grid: str
-    dataset: str
-    model: str
-    objective: str
-    label: str
-    seed: int
-    config: Mapping[str, Any]
-    substitutions: Mapping[str, Any]
-    data_hash: str
     commit: str
     command: str
     units: Mapping[str, str]

@@ -77,15 +77,9 @@ def verify(
     (`check_attacks`), and compared with the certificates of the same texts: none breaks a certified one, and
     certified <= robust <= clean.
     """
-    if not certificates:
-        raise CertificateError(expected="at least one certificate", got="none", where=where, remedy="certify first")
-    first = certificates[0]
-    for row in certificates:
-        if type(row) is not type(first):
-            kind, other = (getattr(each, "kind", type(each).__name__) for each in (first, row))
-            raise CertificateError(expected=f"certificates of kind {kind}", got=f"one of kind {other!r}", where=where)
+    _require_one_kind(certificates, where)
     require_each_once(certificates, where)
-    claims = claims_of(first, model, against, threads)
+    claims = claims_of(certificates[0], model, against, threads)
     known = _numbered(texts.texts if isinstance(texts, Split) else texts)
     if labels is None and isinstance(texts, Split):
         labels = texts.labels.tolist()
@@ -161,6 +155,16 @@ def _claims(row: Certificate, model: Any, against: Any, threads: int | None) -> 
         )
     prepared = prepared_of(model, against)
     return _SubstitutionClaims(prepared, identity_of(prepared.classifier), threads)
+
+
+def _require_one_kind(certificates: Sequence[CertificateRow], where: str) -> None:
+    if not certificates:
+        raise CertificateError(expected="at least one certificate", got="none", where=where, remedy="certify first")
+    first = certificates[0]
+    for row in certificates:
+        if type(row) is not type(first):
+            kind, other = (getattr(each, "kind", type(each).__name__) for each in (first, row))
+            raise CertificateError(expected=f"certificates of kind {kind}", got=f"one of kind {other!r}", where=where)
 
 
 def _check_row(

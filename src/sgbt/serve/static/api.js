@@ -1,6 +1,6 @@
 // Asking the server. A token, where the server wants one, comes from the address (#token=...) or from a dialog, and is
 // kept for this tab only.
-import { byId } from "/static/dom.js";
+import { byId, make } from "/static/dom.js";
 
 const given = new URLSearchParams(location.hash.slice(1)).get("token");
 if (given) {
@@ -8,8 +8,20 @@ if (given) {
   history.replaceState(null, "", location.pathname);
 }
 
+function tokenDialog() {
+  const dialog = make("dialog", { id: "ask-token", "aria-labelledby": "token-title" },
+    make("form", { method: "dialog" },
+      make("h2", { id: "token-title" }, "This server asks for a token"),
+      make("p", {}, "Whoever started it with ", make("code", {}, "--token"), " can tell you."),
+      make("label", { for: "token" }, "Token ",
+        make("input", { id: "token", type: "password", autocomplete: "off", required: true })),
+      make("button", { type: "submit", class: "primary" }, "Continue")));
+  document.body.append(dialog);
+  return dialog;
+}
+
 function askForToken() {
-  const dialog = byId("ask-token");
+  const dialog = byId("ask-token") ?? tokenDialog();
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => {
       sessionStorage.setItem("token", byId("token").value);
@@ -31,13 +43,13 @@ export async function ask(path, options = {}) {
     if (problem.name === "AbortError") throw problem;
     throw new Error("The server does not answer. Is sgbt serve still running?");
   }
-  if (response.status === 401 && byId("ask-token")) {
+  if (response.status === 401) {
     await askForToken();
     return ask(path, options);
   }
   if (!response.ok) {
-    const told = await response.json().catch(() => ({}));
-    throw new Error(told.detail || `The server answered ${response.status}.`);
+    const refusal = await response.json().catch(() => ({}));
+    throw new Error(refusal.detail || `The server answered ${response.status}.`);
   }
   return response;
 }
