@@ -83,3 +83,41 @@ def test_words_that_train_lacks_learn_from_words_used_like_them() -> None:
 def test_odd_options_are_refused() -> None:
     with pytest.raises(TrainingError, match="counts of at least 1"):
         ThreatFit(epochs=0)
+
+
+def test_words_that_count_once_are_not_moved_by_doubling() -> None:
+    """The same threat moves a bag that counts; the margin proven for one that does not is the clean one, exactly."""
+    threat = Threat.duplications(at_most=6)
+    once = fit_bag_of_words(TRAIN, ("bad", "good"), threat, fit=replace(FIT, once=True))
+    for row, logits in zip(
+        certify_against(once, TEST, threat), once.logits_of(once.encode(list(TEST.texts))), strict=True
+    ):
+        assert row.margin == pytest.approx(abs(float(logits[0] - logits[1])))
+    assert once.predict(["great great film"]).probabilities == pytest.approx(once.predict(["great film"]).probabilities)
+    counted = fit_bag_of_words(TRAIN, ("bad", "good"), threat, fit=FIT)
+    rows, logits = certify_against(counted, TEST, threat), counted.logits_of(counted.encode(list(TEST.texts))).numpy()
+    assert all(row.margin < abs(own[0] - own[1]) for row, own in zip(rows, logits.tolist(), strict=True))
+
+
+def test_substitutes_of_one_cluster_have_one_weight() -> None:
+    """So that no number of substitutions within clusters moves the margin."""
+    table = SubstitutionTable(
+        {one: tuple(other for other in same if other != one) for same in (GOOD, BAD) for one in same}
+    )
+    threat = Threat.substitutions(table) | Threat.deletions(["the", "that"], at_most=2)
+    for once in (False, True):
+        fit = replace(FIT, once=once, clusters=1.0, label_weight=1.0)
+        model = fit_bag_of_words(TRAIN, ("bad", "good"), threat, fit=fit)
+        words = model.predict([" ".join([each, "film"]) for each in GOOD]).probabilities
+        assert words == pytest.approx(np.repeat(words[:1], len(GOOD), axis=0))
+        assert ThreatSummary.of(certify_against(model, TEST, threat)).certified.value == 1.0
+
+
+def test_worst_cases_of_shared_weights_have_gradients() -> None:
+    """The loss on the worst case alone moves the weights of clusters, and those of words that count once."""
+    table = SubstitutionTable({"great": ("lovely",), "awful": ("boring",)})
+    threat = Threat.substitutions(table) | Threat.typos(1)
+    for once in (False, True):
+        fit = replace(FIT, once=once, clusters=1.0, clean_share=0.0, epochs=1)
+        model = fit_bag_of_words(TRAIN, ("bad", "good"), threat, fit=fit)
+        assert float(model.model.weight.detach().abs().sum()) > 0

@@ -17,9 +17,9 @@ from sgbt.models import BagOfNgrams
 from sgbt.models.bag_of_ngrams.model import BITS, MAP_SHIFT
 from sgbt.threats import UNKNOWN, Threat
 from sgbt.training import Standard, TrainingConfig, train
+from sgbt.training.drops import Drops
 from sgbt.training.linear.edits import RunsOfPlaces, known_runs
 from sgbt.training.objectives.worst_edits import WorstEdits
-from sgbt.training.threat_bag import Drops
 
 DATA = TextDataset("drawn", ("bad", "good"), TRAIN, TEST, TEST)
 

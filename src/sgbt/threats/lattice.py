@@ -74,8 +74,9 @@ class Lattice:
     kind: Ints
     cost: Ints
     choices: Ints
-    keeps: Ints
-    """Which of the text's own words an edge keeps, -1 for every other edge; no path keeps one twice."""
+    stands_for: Ints
+    """In the place of which of the text's own words an edge writes one, be it the same; -1 for every other edge. No
+    path has two for one word: of what an edit writes for one word, the first that is the word itself stands for it."""
     nodes: int
     sets: ChoiceSets = field(repr=False)
     limited: tuple[tuple[int, int], ...]
@@ -175,6 +176,8 @@ class LatticeBuilder:
     sets: ChoiceSets
     keys: dict[tuple[int, ...], int] = field(default_factory=dict)
     edges: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    standing: dict[int, int] = field(default_factory=dict)
+    """For which word an edge stands, by the number of the edge, where that is not to be seen by its ends."""
 
     def node(self, *key: int) -> int:
         """The node of a key, new or not."""
@@ -198,7 +201,8 @@ class LatticeBuilder:
         rank = np.empty(len(keys), dtype=np.int64)
         rank[np.lexsort(keys.T[::-1])] = np.arange(len(keys))
         assert rank[last] == len(keys) - 1, "the last node has the highest key"
-        keeps = _kept(edges, keys[:, 0], np.array(spans, dtype=np.int64).reshape(-1, 2))
+        stands_for = _whole_words(edges, keys[:, 0], np.array(spans, dtype=np.int64).reshape(-1, 2))
+        stands_for[list(self.standing)] = list(self.standing.values())
         source, target = rank[edges[:, 0]], rank[edges[:, 1]]
         order = np.argsort(target, kind="stable")
         edges, source, target = edges[order], source[order], target[order]
@@ -210,7 +214,7 @@ class LatticeBuilder:
             kind=edges[:, 2],
             cost=edges[:, 3],
             choices=edges[:, 4],
-            keeps=keeps[order],
+            stands_for=stands_for[order],
             nodes=len(keys),
             sets=self.sets,
             limited=tuple((kind, most) for kind, most in limits if most is not None and kind not in bounded),
@@ -218,8 +222,8 @@ class LatticeBuilder:
         )
 
 
-def _kept(edges: Ints, place: Ints, spans: Ints) -> Ints:
-    """The word that each edge keeps: one that is no edit and writes a word from where it begins to where it ends.
+def _whole_words(edges: Ints, place: Ints, spans: Ints) -> Ints:
+    """The word in the place of which each edge writes one: from where the word begins to where it ends.
 
     Words do not overlap and places only rise along a path, so a path has one such edge for a word at most.
     """
@@ -227,5 +231,5 @@ def _kept(edges: Ints, place: Ints, spans: Ints) -> Ints:
         return np.full(len(edges), -1, dtype=np.int64)
     begin, end = place[edges[:, 0]], place[edges[:, 1]]
     word = np.searchsorted(spans[:, 0], begin).clip(max=len(spans) - 1)
-    whole = (spans[word, 0] == begin) & (spans[word, 1] == end) & (edges[:, 2] == KEPT) & (edges[:, 4] != NOTHING)
+    whole = (spans[word, 0] == begin) & (spans[word, 1] == end) & (edges[:, 4] != NOTHING)
     return np.where(whole, word, -1)

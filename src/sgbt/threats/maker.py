@@ -193,8 +193,11 @@ class WordEdits:
             for taken, written in rewrites(edit, words, place):
                 node, cost, kind = source, 1, KINDS.index(edit.kind)
                 behind = gap(place + taken)
+                itself = written.index((words[place],)) if taken == 1 and (words[place],) in written else -1
                 for number, choices in enumerate(written):
                     target = behind if number + 1 == len(written) else between(next(inner))
+                    if number == itself:
+                        builder.standing[len(builder.edges)] = place
                     builder.add(node, target, kind=kind, cost=cost, choices=self._set_of(edit, choices))
                     node, cost, kind = target, 0, KEPT
                 if not written:

@@ -1,19 +1,20 @@
 """A bag of words fitted to the worst case of a threat.
 
-What an edit does to a bag of words is nearly a matter of the word it meets: each distinct word has outcomes (another
-word, "unknown", two halves, nothing), the least over them is found once per distinct word, and the worst case of a text
-is its clean margin minus the largest drops of its words, as many as the budget allows, or all of them where there
-is none. That leaves out how edits meet (a join of two words, two errors in one) and the number of words; proofs do not
-(`sgbt.certify.edits`). The loss is the cross-entropy of the logits so lowered, and of the clean ones.
+The worst case of a text is its clean margin minus the largest drops of its words (`sgbt.training.drops`), as many as
+the budget allows, or all of them where there is none. That leaves out how edits meet (a join of two words, two errors
+in one) and the number of words; proofs do not (`sgbt.certify.edits`). The loss is the cross-entropy of the logits so
+lowered, and of the clean ones.
+
+With `once` a text has a word or has it not, which doubling it does not change: a bag of n-grams of one word. With
+`clusters` substitutes share a weight (`sgbt.threats.labelled_communities`).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -23,16 +24,12 @@ from torch import Tensor
 from sgbt.core.errors import TrainingError
 from sgbt.data import Split, Tokenizer
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models import BagOfWords, TextClassifier
-from sgbt.threats import Threat, Vocabulary
-from sgbt.threats.edit_kinds import rewrites
-from sgbt.threats.lattice import ChoiceSets
-from sgbt.threats.misspelt import Misspelt
-from sgbt.threats.threat import Edit
+from sgbt.models import BagOfNgrams, BagOfWords, TextClassifier
+from sgbt.models.bag_of_ngrams.model import LARGEST
+from sgbt.threats import SubstitutionTable, Threat, Vocabulary
+from sgbt.threats.labelled_communities import labelled_codes
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
-
-Outcome = tuple[int, int]
-"""The ids that stand in the place of a word, `PADDING` for none."""
+from sgbt.training.drops import Drops
 
 
 @dataclass(frozen=True)
@@ -50,12 +47,21 @@ class ThreatFit:
     vectors: bool = False
     """Whether word vectors have a say in what a word weighs: a linear function of them is learnt beside each word's own
     weights, and added to these in the end, so that words that train has seldom learn from words used like them."""
+    once: bool = False
+    """Whether a word counts once however often a text has it, and the number of words does not count."""
+    clusters: float = 0.0
+    """At which resolution substitutes are divided into clusters that have one weight each; zero: words
+    have their own."""
+    label_weight: float = 1.0
+    """How much clusters keep words apart that train has in texts of different labels."""
 
     def __post_init__(self) -> None:
         whole = min(self.epochs, self.batch, self.minimum_count, self.vocabulary, self.max_length) >= 1
-        if not whole or not 0 <= self.clean_share <= 1 or self.learning_rate <= 0 or self.l2 < 0:
+        least = min(self.l2, self.clusters, self.label_weight)
+        if not whole or not 0 <= self.clean_share <= 1 or self.learning_rate <= 0 or least < 0:
             raise TrainingError(
-                expected="counts of at least 1, a positive learning rate, l2 of at least 0, clean_share from 0 to 1",
+                expected="counts of at least 1, a positive learning rate, l2, clusters and label_weight of at least 0,"
+                " clean_share from 0 to 1",
                 got=str(self),
             )
 
@@ -84,90 +90,75 @@ def fit_bag_of_words(
         counts.update(each)
     table = next((edit.table for edit in threat.edits if edit.table is not None), None)
     vocabulary = Vocabulary.build(counts, table=table, minimum_count=fit.minimum_count, limit=fit.vocabulary)
-    bag = BagOfWords(classes=len(label_names), features=(), ties=())
-    bag.adopt(codes=torch.arange(len(vocabulary)), keys=torch.zeros(0, dtype=torch.int64))
-    drops = [Drops.of(edit, vocabulary) for edit in threat.edits if edit.at_most != 0]
+    labels = torch.from_numpy(np.asarray(train.labels, dtype=np.int64))
     ids = [torch.tensor(vocabulary.encode(each), dtype=torch.int64) for each in words]
-    known = None if vectors is None else _directions(vectors, vocabulary)
-    _fit(bag, ids, torch.from_numpy(np.asarray(train.labels, dtype=np.int64)), drops, fit, known, seed)
+    codes = _codes(vocabulary, table, counts, ids, labels, fit)
+    drops = [_of_codes(Drops.of(edit, vocabulary), codes, fit) for edit in threat.edits if edit.at_most != 0]
+    known = None if vectors is None else _directions(vectors, vocabulary, codes, counts)
+    ids = [_distinct(each, codes) for each in ids] if fit.once else ids
+    weight, bias = _fit(ids, labels, len(label_names), codes, drops, fit, known, seed)
+    bag = _once(weight, codes) if fit.once else _bag(weight[codes])
+    with torch.no_grad():
+        bag.bias.copy_(bias)
     return TextClassifier(bag, vocabulary, tuple(label_names), table, fit.max_length)
 
 
-@dataclass(frozen=True, eq=False)
-class Drops:
-    """The outcomes of one kind of edit, word by word: outcome i, two ids, belongs to word `owner[i]`."""
-
-    first: Tensor
-    second: Tensor
-    owner: Tensor
-    at_most: int | None
-
-    @staticmethod
-    def of(edit: Edit, vocabulary: Vocabulary) -> Drops:
-        """Of all words of a vocabulary."""
-        found = _outcomes(edit, vocabulary)
-        owner = [number for number, each in enumerate(found) for _ in each]
-        pairs = [pair for each in found for pair in each]
-        first, second = (torch.tensor([pair[side] for pair in pairs], dtype=torch.int64) for side in (0, 1))
-        return Drops(first, second, torch.tensor(owner, dtype=torch.int64), edit.at_most)
-
-    def worst(self, leads: Tensor) -> Tensor:
-        """What the worst outcome of each word takes away from each lead, at least 0, [ids, leads]."""
-        after = leads[self.first] + leads[self.second]
-        least = leads.scatter_reduce(0, self.owner.unsqueeze(1).expand_as(after), after, "amin", include_self=True)
-        return leads - least
-
-    def taken(self, leads: Tensor) -> Tensor:
-        """The same where the edit is made: below 0 where that helps, and minus infinity where it cannot be made."""
-        after = leads[self.first] + leads[self.second]
-        none = torch.full_like(leads, torch.inf)
-        return leads - none.scatter_reduce(0, self.owner.unsqueeze(1).expand_as(after), after, "amin")
+def _codes(
+    vocabulary: Vocabulary,
+    table: SubstitutionTable | None,
+    counts: Mapping[str, int],
+    ids: Sequence[Tensor],
+    labels: Tensor,
+    fit: ThreatFit,
+) -> Tensor:
+    """The code of every id: of its cluster, or its own. A bag of n-grams cannot read codes from `LARGEST` on."""
+    size, classes = len(vocabulary), int(labels.max()) + 1 if len(labels) else 1
+    if table is None or not fit.clusters:
+        codes = torch.arange(size)
+    else:
+        flat = torch.cat([each * classes + label for each, label in zip(ids, labels.tolist(), strict=True)])
+        by_label = flat.bincount(minlength=size * classes).reshape(size, classes).numpy()
+        given = {"resolution": fit.clusters, "label_weight": fit.label_weight}
+        codes = torch.from_numpy(labelled_codes(vocabulary, table, counts, by_label, **given))
+    return codes.masked_fill(codes >= LARGEST, UNKNOWN) if fit.once else codes
 
 
-def _outcomes(edit: Edit, vocabulary: Vocabulary) -> list[set[Outcome]]:
-    names = ("", "", *vocabulary.words)
-    found: list[set[Outcome]] = [set() for _ in names]
-    sets = ChoiceSets()
-    misspelt = Misspelt(vocabulary, sets) if edit.kind == "typos" else None
-    for number, word in enumerate(names):
-        if number == PADDING:
-            continue
-        if misspelt is not None:
-            found[number] |= _typos_of(word, misspelt, sets, vocabulary)
-        elif edit.kind == "insertions":
-            found[number] |= {(number, other) for other in vocabulary.encode(edit.words)}
-        elif word:
-            found[number] |= set(_written(edit, word, vocabulary))
-    return found
+def _of_codes(drops: Drops, codes: Tensor, fit: ThreatFit) -> Drops:
+    """With codes in the place of ids, but for owners; where words count once, one that comes twice comes once."""
+    first, second = codes[drops.first], codes[drops.second]
+    return replace(drops, first=first, second=second.masked_fill(first == second, PADDING) if fit.once else second)
 
 
-def _written(edit: Edit, word: str, vocabulary: Vocabulary) -> Iterator[Outcome]:
-    """What an edit makes of a word alone, of up to two words."""
-    for taken, choices in rewrites(edit, (word,), 0):
-        if taken == 1 and len(choices) <= 2:
-            ids = [vocabulary.encode(each) for each in choices]
-            yield from product(*ids, *([[PADDING]] * (2 - len(ids))))
+def _distinct(ids: Tensor, codes: Tensor) -> Tensor:
+    """The first word of every code."""
+    _, which = codes[ids].unique(return_inverse=True)
+    first = torch.full((int(which.max()) + 1 if len(ids) else 0,), len(ids))
+    return ids[first.scatter_reduce(0, which, torch.arange(len(ids)), "amin").sort().values]
 
 
-def _typos_of(word: str, misspelt: Misspelt, sets: ChoiceSets, vocabulary: Vocabulary) -> set[Outcome]:
-    """One error within a word: another word, an unknown one, or two halves with or without the character between."""
-    found = {(number, PADDING) for _, _, each in misspelt.changed(word, 1) for number in sets[each]} if word else set()
-    found.add((UNKNOWN, PADDING))
-    for at in range(1, len(word)):
-        left = vocabulary.id_of(word[:at])
-        found.add((left, vocabulary.id_of(word[at:])))
-        if at + 1 < len(word):
-            found.add((left, vocabulary.id_of(word[at + 1 :])))
-    return found
+def _bag(weight: Tensor) -> BagOfWords:
+    bag = BagOfWords(classes=weight.shape[1], features=(), ties=())
+    bag.adopt(codes=torch.arange(len(weight)), keys=torch.zeros(0, dtype=torch.int64))
+    with torch.no_grad():
+        bag.weight.copy_(weight)
+    return bag
 
 
-def _directions(vectors: EmbeddingTable, vocabulary: Vocabulary) -> Tensor:
-    """The vector of every id, at length 1; zero where there is none."""
+def _once(weight: Tensor, codes: Tensor) -> BagOfNgrams:
+    bag = BagOfNgrams(classes=weight.shape[1], longest=1)
+    bag.adopt(codes=codes, keys=torch.arange(UNKNOWN, len(weight)))
+    with torch.no_grad():
+        bag.weight.copy_(weight[UNKNOWN:])
+    return bag
+
+
+def _directions(vectors: EmbeddingTable, vocabulary: Vocabulary, codes: Tensor, counts: Mapping[str, int]) -> Tensor:
+    """The vector of every code at length 1, the mean of its words, weighed by their counts; zero where none has one."""
     found = torch.zeros(len(vocabulary), vectors.width)
     for number, word in enumerate(vocabulary.words, start=2):
         if word in vectors:
-            found[number] = torch.from_numpy(vectors.vector(word).copy())
-    return F.normalize(found, dim=1)
+            found[number] = torch.from_numpy(vectors.vector(word).copy()) * max(counts.get(word, 0), 1)
+    return F.normalize(torch.zeros(int(codes.max()) + 1, vectors.width).index_add(0, codes, found), dim=1)
 
 
 def _alike(lengths: Tensor, size: int, generator: torch.Generator) -> list[Tensor]:
@@ -178,20 +169,22 @@ def _alike(lengths: Tensor, size: int, generator: torch.Generator) -> list[Tenso
 
 
 def _fit(
-    bag: BagOfWords,
     ids: list[Tensor],
     labels: Tensor,
+    classes: int,
+    codes: Tensor,
     drops: Sequence[Drops],
     fit: ThreatFit,
     known: Tensor | None,
     seed: int,
-) -> None:
+) -> tuple[Tensor, Tensor]:
+    """The weights of codes, and the bias."""
     generator = torch.Generator().manual_seed(seed)
-    own, bias = bag.weight, bag.bias
-    shared = None if known is None else torch.zeros(known.shape[1], own.shape[1], requires_grad=True)
-    groups = [{"params": [own, bias], "lr": fit.learning_rate}]
+    own, bias = torch.zeros(int(codes.max()) + 1, classes), torch.zeros(classes)
+    shared = None if known is None else torch.zeros(known.shape[1], classes)
+    groups = [{"params": [own.requires_grad_(), bias.requires_grad_()], "lr": fit.learning_rate}]
     if shared is not None:
-        groups.append({"params": [shared], "lr": fit.learning_rate / 2})
+        groups.append({"params": [shared.requires_grad_()], "lr": fit.learning_rate / 2})
     optimiser = torch.optim.Adam(groups)
     lengths = torch.tensor([float(max(len(each), 1)) for each in ids])
     steps = fit.epochs * math.ceil(len(ids) / fit.batch)
@@ -200,33 +193,33 @@ def _fit(
         for rows in _alike(lengths, fit.batch, generator):
             padded = torch.nn.utils.rnn.pad_sequence([ids[row] for row in rows.tolist()], batch_first=True)
             weight = own if known is None or shared is None else own + known @ shared
-            loss = _loss(weight, bias, padded, labels[rows], drops, fit.clean_share) + fit.l2 * own.square().sum()
+            loss = _loss(weight, bias, padded, codes, labels[rows], drops, fit) + fit.l2 * own.square().sum()
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
             with torch.no_grad():
                 own[PADDING] = 0.0
             schedule.step()
-    if known is not None and shared is not None:
-        with torch.no_grad():
-            own.add_(known @ shared)
+    with torch.no_grad():
+        return (own if known is None or shared is None else own + known @ shared).detach(), bias.detach()
 
 
 def _loss(
-    weight: Tensor, bias: Tensor, ids: Tensor, labels: Tensor, drops: Sequence[Drops], clean_share: float
+    weight: Tensor, bias: Tensor, ids: Tensor, codes: Tensor, labels: Tensor, drops: Sequence[Drops], fit: ThreatFit
 ) -> Tensor:
     """Cross-entropy of the clean logits and of those in the worst case."""
-    scale = (ids != PADDING).sum(dim=1).clamp(min=1).to(weight).rsqrt()
-    logits = F.embedding(ids, weight).sum(dim=1) * scale.unsqueeze(1) + bias
+    words = (ids != PADDING).sum(dim=1)
+    scale = torch.ones(len(ids)) if fit.once else words.clamp(min=1).to(weight).rsqrt()
+    logits = F.embedding(codes[ids], weight).sum(dim=1) * scale.unsqueeze(1) + bias
     raised = torch.zeros_like(logits)
     for label in labels.unique().tolist():
         rows = (labels == label).nonzero().squeeze(1)
         leads = weight[:, label].unsqueeze(1) - weight
         lost = torch.zeros(len(rows), weight.shape[1]).to(logits)
         for kind in drops:
-            taken = F.embedding(ids[rows], kind.worst(leads))  # [texts, words, classes]
+            taken = F.embedding(ids[rows], kind.worst(leads, codes))  # [texts, words, classes]
             most = taken.shape[1] if kind.at_most is None else min(kind.at_most, taken.shape[1])
             lost = lost + (taken.sum(dim=1) if kind.at_most is None else taken.topk(most, dim=1).values.sum(dim=1))
         raised = raised.index_add(0, rows, lost * scale[rows].unsqueeze(1))
     worst = F.cross_entropy(logits + raised, labels)
-    return clean_share * F.cross_entropy(logits, labels) + (1 - clean_share) * worst
+    return fit.clean_share * F.cross_entropy(logits, labels) + (1 - fit.clean_share) * worst

@@ -84,6 +84,7 @@ class PositionReader:
 
     bits = BITS
     counted = 0
+    read = np.empty(0, dtype=np.int64)
 
     @property
     def span(self) -> int:

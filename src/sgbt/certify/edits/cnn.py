@@ -113,6 +113,7 @@ class CNNReader:
     highest: Tensor = field(repr=False)
 
     counted = 0
+    read = np.empty(0, dtype=np.int64)
 
     @property
     def span(self) -> int:

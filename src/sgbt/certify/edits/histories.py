@@ -49,7 +49,12 @@ class Reader(Protocol):
 
     @property
     def counted(self) -> int:
-        """How many of the text's own words in a row are distinguished where they were kept."""
+        """How many of the text's own words in a row are distinguished where they, or words like them, were kept."""
+        ...
+
+    @property
+    def read(self) -> Ints:
+        """The symbols of the text's own words, and -1 behind them; asked for where they are `counted`."""
         ...
 
     def shortened(self, history: Ints) -> Ints:
@@ -163,7 +168,11 @@ def _arriving(items: Items, step: UnrolledLayer, symbols: Mapping[int, Ints], re
             begin = end
             continue
         _, mark, history, value = items.rows(row + begin)
-        mark = _marked(mark, step.keeps[edge[entry]], reader.counted)
+        if reader.counted:
+            place = step.stands_for[edge[entry]]
+            mark = _marked(mark, np.where(reader.read[place] == symbol[entry], place, -1), reader.counted)
+        else:
+            mark = np.zeros_like(mark)
         value = reader.joined(value, history, symbol[entry], mark, words)
         wide = (history << reader.bits | symbol[entry]) & (1 << reader.bits * reader.span) - 1
         parts.append(Items.merged(step.target[edge[entry]], mark, reader.shortened(wide), value))
@@ -186,8 +195,6 @@ def _together(parts: Sequence[Items]) -> Items:
 
 def _marked(mark: Ints, keeps: Ints, counted: int) -> Ints:
     """Which of the text's own words was kept last, plus one, times `RUNS`, and how many in a row; 0 for none."""
-    if not counted:
-        return np.zeros_like(mark)
     goes_on = (mark > 0) & (mark // RUNS == keeps)
     count = np.where(goes_on, np.minimum(mark % RUNS + 1, counted), 1)
     found: Ints = np.where(keeps >= 0, (keeps + 1) * RUNS + count, 0)

@@ -4,7 +4,8 @@ A run of codes counts once, however often a path has it, so occurrences do not s
 margin, d, is divided among them so that their sum is never more than what the path has:
 
 - a run that no path has twice: d, where it stands;
-- a run of the text with d > 0: d, divided by how often the text has it, for each of the text's own that is kept;
+- a run of the text with d > 0: d, divided by how often the text has it, for each of the text's own
+  whose words are kept, or have others of the same codes in their places;
 - a run of the text with d < 0: d at once, and nothing where it stands;
 - any other run: d each time if d < 0, else d divided by how often a path can have it, if that is known.
 
@@ -105,6 +106,8 @@ class RunReader:
     """Places of the text's runs in the list, sorted."""
     times: Ints
     """How often the text has each."""
+    read: Ints
+    """The codes of the text's own words, and -1 behind them."""
     late: int
     """The first of the text's words that stand at its end."""
 
@@ -152,6 +155,7 @@ class RunReader:
             how_often(lattice, codes),
             places,
             times,
+            np.append(read, -1),
             late,
         )
 

@@ -27,8 +27,8 @@ class UnrolledLayer:
 
     Arrival `spread[0]` leads to departure `spread[1]` without a word. Departures `ends` end the text, with `used` as
     the state of budgets and `nodes` as their nodes. Edge e leads from departure `source[e]` to arrival `target[e]` of
-    the next layer, writes a word of the set `choices[e]` and keeps the text's own word `keeps[e]`, or none (-1)
-    of those that the model reads.
+    the next layer, writes a word of the set `choices[e]` and stands for the text's own word
+    `stands_for[e]` (`Lattice`), or for none (-1) of those that the model reads.
     """
 
     arrivals: int
@@ -40,7 +40,7 @@ class UnrolledLayer:
     source: Ints
     target: Ints
     choices: Ints
-    keeps: Ints
+    stands_for: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class _Edges:
     target: Ints
     after: Ints
     choices: Ints
-    keeps: Ints
+    stands_for: Ints
 
     @staticmethod
     def of(lattice: Lattice, states: BudgetStates, *, words: bool, reverse: bool) -> _Edges:
@@ -63,7 +63,7 @@ class _Edges:
         chosen, source, target = chosen[order], source[order], target[order]
         after = states.step[:, lattice.kind[chosen], lattice.cost[chosen]]
         first = np.searchsorted(source, np.arange(lattice.nodes + 1))
-        return _Edges(first, target, after, lattice.choices[chosen], lattice.keeps[chosen])
+        return _Edges(first, target, after, lattice.choices[chosen], lattice.stands_for[chosen])
 
     def out_of(self, codes: Ints, states: int) -> tuple[Ints, Ints, Ints]:
         """Of all vertices: the place of the vertex in `codes`, the edge, and the code behind it."""
@@ -214,7 +214,7 @@ def _pruned(layers: list[_Layer], ends_at: list[Ints], written: _Edges, size: in
                 source=departing[source],
                 target=behind[target] if len(target) else target,
                 choices=written.choices[edge],
-                keeps=np.where(written.keeps[edge] < most, written.keeps[edge], -1),
+                stands_for=np.where(written.stands_for[edge] < most, written.stands_for[edge], -1),
             )
         )
         codes_behind, alive_behind = layer.arrivals, reaching

@@ -21,7 +21,7 @@ from sgbt.models.bag_of_ngrams.model import BITS, LARGEST, LONGEST, MAP_SHIFT
 from sgbt.models.bag_of_words.features import places_of
 from sgbt.models.worst_case import Margins
 from sgbt.threats.vocabulary import UNKNOWN
-from sgbt.training.threat_bag import Drops
+from sgbt.training.drops import Drops
 
 
 def known_runs(keys: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ from sgbt.threats import UNKNOWN, Vocabulary
 from sgbt.threats.labelled_communities import labelled_codes
 from sgbt.training.beginning import adopt_vocabulary, whole_vocabulary
 from sgbt.training.config import TrainingConfig
+from sgbt.training.drops import Drops
 from sgbt.training.linear.edits import Edited, RunsOfPlaces, known_runs
 from sgbt.training.loop.dev_scores import dev_scores
 from sgbt.training.loop.listeners import preparing
@@ -33,7 +34,6 @@ from sgbt.training.loop.log import RunLog
 from sgbt.training.loop.steps import Corpus, Examples
 from sgbt.training.loop.trainer import Trainer, trainer_of
 from sgbt.training.objectives.objective import Objective, Parts, mixed_cross_entropy
-from sgbt.training.threat_bag import Drops
 
 TEMPERATURE = 0.1
 """How much the greatest option of a cell is smoothed, in units of margin: L-BFGS wants a smooth loss."""
