@@ -31,15 +31,15 @@ from sgbt.certify.black_box import Deletion, Encoder, Substitution, certify_enco
 from sgbt.certify.black_box.encoder import DISTINCTION
 from sgbt.certify.black_box.fitting import AnyEncoder
 
-ROUNDS = {"logistic": 2, "logistic-binary": 1, "naive-bayes": 0}
+ROUNDS = {"logistic": 4, "logistic-binary": 4}
 WORDS = r"(?u)\b\w\w+\b|[!?]"
 PIPELINES: dict[str, Callable[[], Any]] = {
     "logistic": lambda: make_pipeline(
-        TfidfVectorizer(ngram_range=(1, 2), min_df=2), LogisticRegression(C=1, solver="liblinear")
+        TfidfVectorizer(ngram_range=(1, 2), min_df=2), LogisticRegression(C=3, solver="liblinear")
     ),
     "logistic-binary": lambda: make_pipeline(
         TfidfVectorizer(ngram_range=(1, 2), min_df=2, binary=True, token_pattern=WORDS),
-        LogisticRegression(C=1, solver="liblinear"),
+        LogisticRegression(C=3, solver="liblinear"),
     ),
     "naive-bayes": lambda: make_pipeline(CountVectorizer(ngram_range=(1, 2), min_df=2), MultinomialNB()),
 }
@@ -89,7 +89,7 @@ def trained(options: Any, texts: list[str], labels: Any, test: list[str], truth:
     clean_before = float((before.predict(test) == truth).mean())
     print("before", clean_before, flush=True)
     begun = time.perf_counter()
-    rounds = ROUNDS[options.model] if "typos" not in options.threat else 0
+    rounds = ROUNDS.get(options.model, 0) if "typos" not in options.threat else 0
     model = CertifiedClassifier(
         PIPELINES[options.model](), options.threat, distinction=options.distinction, rounds=rounds
     ).fit(texts, labels)

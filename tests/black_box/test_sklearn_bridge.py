@@ -108,6 +108,7 @@ def test_training_on_worst_choices_certifies_more():
     before, after = (certified(pipeline, TABLE, distinction=5.0, rounds=each).fit(TEXTS, LABELS) for each in (0, 2))
     proven = [sum(row.certified for row in model.certificates(TEXTS, LABELS)) for model in (before, after)]
     assert before.encoder_ == after.encoder_
+    assert before.estimator_[0].vocabulary_ == after.estimator_[0].vocabulary_
     assert proven[0] < proven[1]
     with pytest.raises(ValueError, match="linear"):
         certified(make_pipeline(CountVectorizer(), GradientBoostingClassifier()), TABLE, rounds=1).fit(TEXTS, LABELS)

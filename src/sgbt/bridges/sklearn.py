@@ -8,6 +8,7 @@ from functools import partial, singledispatch
 from typing import Any
 
 import numpy as np
+from scipy.sparse import vstack
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.linear_model._base import LinearClassifierMixin
@@ -19,7 +20,6 @@ from sgbt.certify.black_box import (
     AdditiveModel,
     AnyEncoder,
     EncodedCertificate,
-    EncodedText,
     Encoder,
     Trade,
     certify_encoded,
@@ -76,8 +76,9 @@ class SynonymEncoder(TransformerMixin, BaseEstimator):
 class CertifiedClassifier(ClassifierMixin, BaseEstimator):
     """Any scikit-learn classifier of texts, trained on encoded text and certified on it.
 
-    With `rounds`, a linear model over n-grams is trained again so many times, each time with every text's worst choices
-    under the model before as further texts: it then relies less on what an adversary can choose.
+    With `rounds`, a linear classifier of n-grams is trained again so many times, each time with every text's worst
+    choices under the one before as further texts: it then relies less on what an adversary can choose. The n-grams and
+    their weights by document frequency stay those of the encoded texts.
     """
 
     def __init__(
@@ -102,22 +103,30 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
         texts = _texts(X)
         self.encoder_, self.trade_ = _fitted(self, texts, _labels(y))
         read = [self.encoder_.read(text) for text in texts]
-        seen, labels = [each.written() for each in read], np.asarray(y)
-        self.estimator_ = clone(self.estimator).fit(seen, labels)
+        labels = np.asarray(y)
+        self.estimator_ = clone(self.estimator).fit([each.written() for each in read], labels)
         self.classes_ = self.estimator_.classes_
-        numbers = np.searchsorted(self.classes_, labels).tolist()
-        for _ in range(self.rounds):
+        if self.rounds:
+            self._train_on_worst_choices(read, labels)
+        return self
+
+    def _train_on_worst_choices(self, read: Sequence[Any], labels: np.ndarray) -> None:
+        """Train the classifier again, each time with the worst choices under the one before; n-grams stay the same."""
+        numbers, features = np.searchsorted(self.classes_, labels).tolist(), []
+        for trained_before in range(self.rounds):
             additive = additive_of(self.estimator_)
             if additive is None or not isinstance(self.encoder_, Encoder):
                 raise ValueError(
                     "rounds needs a pipeline of word counts and a linear classifier, and substitutions; leave it 0"
                 )
-            for each, number in zip(read, numbers, strict=True):
-                assert isinstance(each, EncodedText)
-                seen.append(each.written(additive.worst(each, number).swaps))
-            labels = np.concatenate([labels, np.asarray(y)])
-            self.estimator_ = clone(self.estimator).fit(seen, labels)
-        return self
+            *steps, (name, classifier) = self.estimator_.steps
+            count = Pipeline(steps).transform
+            if not trained_before:
+                features.append(count([each.written() for each in read]))
+            worst = (each.written(additive.worst(each, k).swaps) for each, k in zip(read, numbers, strict=True))
+            features.append(count(worst))
+            trained = clone(classifier).fit(vstack(features), np.tile(labels, len(features)))
+            self.estimator_ = Pipeline([*steps, (name, trained)])
 
     def predict(self, X: Sequence[str]) -> np.ndarray:
         """The label of every text."""
