@@ -19,6 +19,7 @@ from torch import Tensor
 
 from sgbt.bounds.interval import Interval
 from sgbt.core.errors import BoundError
+from sgbt.core.shapes import Float
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Activation:
     derivatives: tuple[Derivative, ...]
     smooth: bool = True
 
-    def __call__(self, z: Tensor, *, order: int = 0) -> Tensor:
+    def __call__(self, z: Float[Tensor, "*batch"], *, order: int = 0) -> Float[Tensor, "*batch"]:
         """The derivative of the given order at a point."""
         return self._derivative(order).evaluate(z)
 
@@ -87,7 +88,7 @@ class Activation:
 # Formulas
 
 
-def softplus(z: Tensor) -> Tensor:
+def softplus(z: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
     """log(1 + exp z), everywhere. torch's own turns into z beyond 20: off by up to 2e-9, and not monotone there."""
     return -torch.nn.functional.logsigmoid(-z)
 

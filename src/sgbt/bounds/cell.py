@@ -30,6 +30,7 @@ from torch import Tensor, nn
 from sgbt.bounds.activations import SIGMOID, TANH
 from sgbt.bounds.interval import Interval, extremes, greater
 from sgbt.core.errors import BoundError
+from sgbt.core.shapes import Float
 
 Direction = Literal["forward", "backward"]
 
@@ -38,8 +39,8 @@ Direction = Literal["forward", "backward"]
 class LSTMGates:
     """The gate weights [Theta U] of shape (4, d, d0 + d) and biases (4, d) of one cell, with gradients attached."""
 
-    weights: Tensor
-    bias: Tensor
+    weights: Float[Tensor, "4 d joined"]
+    bias: Float[Tensor, "4 d"]
     input_size: int
 
     @staticmethod
@@ -86,7 +87,7 @@ class LSTMGates:
         shape = (*both.shape[:-1], 5, self.hidden_size)
         return Interval(both.lower.reshape(shape), both.upper.reshape(shape))
 
-    def jacobian(self, columns: slice = slice(None)) -> Tensor:
+    def jacobian(self, columns: slice = slice(None)) -> Float[Tensor, "5 d columns"]:
         """J written out, shape (5, d, columns): the gate weights, and the unit vector that picks c_i."""
         size, words_and_hidden = self.hidden_size, self.weights.shape[2]
         state = torch.eye(size, dtype=self.weights.dtype, device=self.weights.device)
@@ -94,7 +95,7 @@ class LSTMGates:
         picks = torch.nn.functional.pad(state, (words_and_hidden, 0))
         return torch.cat((gates, picks[None]))[:, :, columns]
 
-    def column(self, i: int, j: int) -> Tensor:
+    def column(self, i: int, j: int) -> Float[Tensor, " 5"]:
         """J_i's column for input coordinate j: five numbers."""
         words_and_hidden = self.weights.shape[2]
         picked = torch.zeros(5, dtype=self.weights.dtype, device=self.weights.device)
@@ -109,7 +110,7 @@ class GateRanges:
     """The range of each gate's pre-activation, shape (4, d), and the row sums r_a = sum_j |J_aj|, shape (5, d)."""
 
     gates: Interval
-    row_sums: Tensor
+    row_sums: Float[Tensor, "5 d"]
 
 
 def _suffix(lstm: nn.LSTM, direction: Direction, layer: int) -> str:
@@ -179,17 +180,17 @@ def core_derivatives(gates: Interval, state: Interval) -> CoreDerivatives:
     return CoreDerivatives(Interval(gradient[0], gradient[1]), Interval(hessian[0], hessian[1]))
 
 
-def _ends(box: Interval) -> Tensor:
+def _ends(box: Interval) -> Float[Tensor, "2 rows d"]:
     """A box (orders, rows, d) as one tensor (2, orders x rows, d), lower ends first: what stacked products work on."""
     return torch.stack((box.lower, box.upper)).flatten(1, 2)
 
 
-def _times(left: Tensor, right: Tensor) -> Tensor:
+def _times(left: Float[Tensor, "2 rows d"], right: Float[Tensor, "2 rows d"]) -> Float[Tensor, "2 rows d"]:
     """The interval product, row by row: extreme at one of four corners."""
     return torch.stack(extremes((left[:, None] * right[None]).flatten(0, 1), dim=0))
 
 
-def _rows(ends: Tensor, names: str, wanted: str) -> Tensor:
+def _rows(ends: Float[Tensor, "2 rows d"], names: str, wanted: str) -> Float[Tensor, "2 wanted d"]:
     """The wanted rows of a stack, by name."""
     return ends.index_select(1, _positions(names, wanted, ends.device))
 

@@ -22,6 +22,7 @@ from sgbt.bounds.pooled import (
 )
 from sgbt.bounds.windows import Filters, WindowRanges, Windows, flat_texts, padding_of
 from sgbt.core.errors import BoundError, SgbtWarning
+from sgbt.core.shapes import Float
 
 Pooling = Literal["max", "average"]
 
@@ -90,7 +91,7 @@ class ConvBounds:
             )
         raise BoundError(expected="pooling 'max' or 'average'", got=repr(pooling), where="ConvBounds.of")
 
-    def enclose(self, text: Tensor, displacement: Interval) -> Interval:
+    def enclose(self, text: Float[Tensor, "*batch inputs"], displacement: Interval) -> Interval:
         """Enclose the pooled features of text + d for every d in the box, by a second-order expansion of each window.
 
         A single window is smooth, so phi(z + dz) lies within sup |phi''| dz^2 / 2 of phi(z) + phi'(z) dz; the

@@ -23,6 +23,7 @@ from sgbt.bounds.growth import (
 )
 from sgbt.bounds.interval import Interval
 from sgbt.core.errors import BoundError
+from sgbt.core.shapes import Float
 
 
 class CurvatureBound(ABC):
@@ -49,7 +50,7 @@ class CurvatureBound(ABC):
         """How many outputs and, twice, how many inputs the bounded map has."""
 
     @abstractmethod
-    def total(self) -> Tensor:
+    def total(self) -> Float[Tensor, ""]:
         """The sum of the factorised entries: the paper's L_SGBT, raw, with gradients to the layer's parameters.
 
         It grows with the square of the layer (hundreds of thousands at initialisation); the training objective
@@ -69,12 +70,12 @@ class CurvatureBound(ABC):
     def _like(self) -> Tensor:
         """A tensor of the operator's precision and device."""
 
-    def dense(self, *, factorised: bool = False) -> Tensor:
+    def dense(self, *, factorised: bool = False) -> Float[Tensor, "outputs inputs inputs"]:
         """The tensor T of shape (outputs, inputs, inputs), if it is small enough to write out."""
         require_affordable(self.shape, self._like(), where="CurvatureBound.dense")
         return self._dense(factorised=factorised)
 
-    def entry(self, i: int, j: int, k: int) -> Tensor:
+    def entry(self, i: int, j: int, k: int) -> Float[Tensor, ""]:
         """The tight entry T_ijk alone."""
         outputs, inputs, _ = self.shape
         return self._entry(
@@ -83,13 +84,13 @@ class CurvatureBound(ABC):
             require_index(k, inputs, where="CurvatureBound.entry, k"),
         )
 
-    def apply(self, delta: Tensor) -> Tensor:
+    def apply(self, delta: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch outputs"]:
         """Half of sum_jk T_ijk |delta_j| |delta_k| for each row of a batch (..., inputs): Proposition 1's last term."""
         self.require_proven(where="CurvatureBound.apply")
         require_displacement(delta, self.shape[1], where="CurvatureBound.apply")
         return self._remainder(Interval.symmetric(delta.abs()))
 
-    def remainder(self, displacement: Interval) -> Tensor:
+    def remainder(self, displacement: Interval) -> Float[Tensor, "*batch outputs"]:
         """The most that F can differ from its tangent after any displacement in the box (..., inputs).
 
         Taylor with Lagrange's remainder: |F_i(x + d) - F_i(x) - grad F_i(x).d| <= remainder_i, if the whole segment
@@ -160,7 +161,12 @@ class StackedCurvature(CurvatureBound):
         return self.parts[0]._like()
 
 
-def proposition_one(output: Tensor, growth: GrowthBound, curvature: CurvatureBound, delta: Tensor) -> Interval:
+def proposition_one(
+    output: Float[Tensor, "*batch outputs"],
+    growth: GrowthBound,
+    curvature: CurvatureBound,
+    delta: Float[Tensor, "*batch inputs"],
+) -> Interval:
     """The paper's Proposition 1: F(x + d) lies within M |delta| + |delta|' T |delta| / 2 of F(x) if |d| <= |delta|.
 
     True, and never better than M |delta| alone: M bounds the gradient on the whole domain, so the mean value theorem
@@ -180,7 +186,9 @@ def proposition_one(output: Tensor, growth: GrowthBound, curvature: CurvatureBou
     return Interval(output - reach, output + reach)
 
 
-def local_second_order(gradient: Tensor, curvature: CurvatureBound, delta: Tensor | Interval) -> Interval:
+def local_second_order(
+    gradient: Float[Tensor, "*batch outputs inputs"], curvature: CurvatureBound, delta: Tensor | Interval
+) -> Interval:
     """Enclose F(x + d) - F(x) by the gradient *at x* and the curvature on the domain, for d = delta or d in a box.
 
     Taylor with Lagrange's remainder: grad F(x).d plus or minus the remainder. The first-order term is exact and keeps

@@ -15,6 +15,7 @@ from torch import Tensor
 from sgbt.bounds.activations import SIGMOID, TANH
 from sgbt.bounds.interval import Interval
 from sgbt.core.errors import BoundError
+from sgbt.core.shapes import Bool, Float, Int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,14 +25,14 @@ class ObservedRange:
     seen: Interval
 
     @staticmethod
-    def of(batch: Tensor) -> ObservedRange:
+    def of(batch: Float[Tensor, "*batch size"]) -> ObservedRange:
         """The range of the last dimension's coordinates over all rows of a batch (..., size).
 
         The values are data, not parameters: a range has no gradient to the network that produced them.
         """
         return ObservedRange(Interval.hull(batch.detach().flatten(0, -2) if batch.ndim > 1 else batch.detach()[None]))
 
-    def widen(self, batch: Tensor) -> ObservedRange:
+    def widen(self, batch: Float[Tensor, "*batch size"]) -> ObservedRange:
         """The range after seeing one more batch."""
         return ObservedRange(self.seen.join(ObservedRange.of(batch).seen))
 
@@ -55,12 +56,14 @@ def settle(domain: Domain, shape: tuple[int, ...], *, like: Tensor, where: str) 
     return box.to(like).expand(*shape)
 
 
-def embedding_table_box(vectors: Tensor) -> Interval:
+def embedding_table_box(vectors: Float[Tensor, "words width"]) -> Interval:
     """The box around every row of an embedding table (words, d0): it holds every word that can ever occur."""
     return Interval.hull(vectors)
 
 
-def substitution_box(vectors: Tensor, ids: Tensor, allowed: Tensor) -> Interval:
+def substitution_box(
+    vectors: Float[Tensor, "words width"], ids: Int[Tensor, "*places choices"], allowed: Bool[Tensor, "*places choices"]
+) -> Interval:
     """The box around each word and its allowed substitutes, position by position: shape (..., d0).
 
     `ids` (..., choices) are the word and its substitutes at every position, `allowed` (..., choices) says which of

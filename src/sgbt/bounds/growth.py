@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sgbt.core.errors import BoundError
+from sgbt.core.shapes import Float
 
 DENSE_LIMIT_BYTES = 2**30  # one gibibyte: 64 filters on four words fit, a text of 512 words does not
 
@@ -73,7 +74,7 @@ class GrowthBound(ABC):
         """How many outputs and how many inputs the bounded map has."""
 
     @abstractmethod
-    def total(self) -> Tensor:
+    def total(self) -> Float[Tensor, ""]:
         """The sum of the factorised entries: the paper's L_GBM, raw, with gradients to the layer's parameters.
 
         It grows with the size of the layer (thousands at initialisation); the training objective normalises it.
@@ -92,12 +93,12 @@ class GrowthBound(ABC):
     def _like(self) -> Tensor:
         """A tensor of the operator's precision and device."""
 
-    def dense(self, *, factorised: bool = False) -> Tensor:
+    def dense(self, *, factorised: bool = False) -> Float[Tensor, "outputs inputs"]:
         """The matrix M of shape (outputs, inputs), if it is small enough to write out."""
         require_affordable(self.shape, self._like(), where="GrowthBound.dense")
         return self._dense(factorised=factorised)
 
-    def entry(self, i: int, j: int) -> Tensor:
+    def entry(self, i: int, j: int) -> Float[Tensor, ""]:
         """The tight entry M_ij alone."""
         outputs, inputs = self.shape
         return self._entry(
@@ -105,7 +106,7 @@ class GrowthBound(ABC):
             require_index(j, inputs, where="GrowthBound.entry, j"),
         )
 
-    def apply(self, delta: Tensor) -> Tensor:
+    def apply(self, delta: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch outputs"]:
         """sum_j M_ij |delta_j| for each row of a batch (..., inputs): how far each output can move.
 
         By the mean value theorem |F_i(x + d) - F_i(x)| <= apply(delta)_i for every d with |d| <= |delta|, as long as

@@ -14,10 +14,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from sgbt.core.shapes import Bool, Float, Int
+
 Pair = tuple[Tensor, Tensor]
 
 
-def extremes_over_choices(values: Tensor, choices: Tensor, allowed: Tensor, *, epsilon: float = 1.0) -> Pair:
+def extremes_over_choices(
+    values: Float[Tensor, "words outputs"],
+    choices: Int[Tensor, "sets choices"],
+    allowed: Bool[Tensor, "sets choices"],
+    *,
+    epsilon: float = 1.0,
+) -> Pair:
     """The least and greatest of `values[choices]` over the allowed choices: [sets, outputs] each.
 
     `values` is [words, outputs]; `choices` and `allowed` are [sets, choices], with the original word first. `epsilon`
@@ -34,7 +42,12 @@ def extremes_over_choices(values: Tensor, choices: Tensor, allowed: Tensor, *, e
     return centre + epsilon * (lower - centre), centre + epsilon * (upper - centre)
 
 
-def through_windows(lowers: list[Tensor], uppers: list[Tensor], bias: Tensor, places: Tensor) -> Pair:
+def through_windows(
+    lowers: list[Float[Tensor, "sets filters"]],
+    uppers: list[Float[Tensor, "sets filters"]],
+    bias: Float[Tensor, " filters"],
+    places: Int[Tensor, "texts words"],
+) -> Pair:
     """The box of z_t = b + sum_l W_l v_{t+l}: ends add up, because the words of a window vary independently.
 
     `lowers[l]` and `uppers[l]` are [sets, filters], the ends of W_l v over each set of words; `places` is [texts,
@@ -66,7 +79,7 @@ def scaled_by_gate(gate: Pair, value: Pair) -> Pair:
     return lower, upper
 
 
-def through_lstm(entering: Pair, recurrent: Tensor) -> Pair:
+def through_lstm(entering: Pair, recurrent: Float[Tensor, "directions gates hidden"]) -> Pair:
     """The boxes of the hidden states of LSTMs, from the boxes of what words add to their gates.
 
     `entering` is [steps, directions, texts, 4 hidden] twice, gates in torch's order i, f, g, o, biases included;
@@ -95,7 +108,12 @@ def through_lstm(entering: Pair, recurrent: Tensor) -> Pair:
     return torch.stack(lowers), torch.stack(uppers)
 
 
-def worst_logits(features: Pair, weight: Tensor, bias: Tensor, labels: Tensor) -> Tensor:
+def worst_logits(
+    features: Pair,
+    weight: Float[Tensor, "classes features"],
+    bias: Float[Tensor, " classes"],
+    labels: Int[Tensor, " texts"],
+) -> Float[Tensor, "texts classes"]:
     """For each text, an upper bound of (logit k - logit of the label) over the box of features: [texts, classes].
 
     Differences of rows of the head are taken first, so the bound is exact over the box. It is zero at the label itself;

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from sgbt.core.errors import BoundError
+from sgbt.core.shapes import Float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +162,9 @@ class Interval:
         inside = [greater(self.upper.clamp(max=turn), self.lower) for turn in turning_points]
         return Interval.hull(function(torch.stack([self.lower, self.upper, *inside])))
 
-    def affine(self, weight: Tensor, bias: Tensor | None = None) -> Interval:
+    def affine(
+        self, weight: Float[Tensor, "outputs inputs"], bias: Float[Tensor, " outputs"] | None = None
+    ) -> Interval:
         """The exact range of `weight @ x + bias` over the box, coordinate by coordinate (Propositions 4 and 5).
 
         A linear form a.x over a box is extreme where each x_r sits at the end that the sign of a_r selects, which is

@@ -18,15 +18,16 @@ from sgbt.bounds.curvature import CurvatureBound
 from sgbt.bounds.domains import Domain, hidden_state_box, is_proven, reachable_cell_state, settle
 from sgbt.bounds.growth import GrowthBound, require_affordable
 from sgbt.bounds.interval import Interval
+from sgbt.core.shapes import Float, Int
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """`PAIRS` as tensors, made once per device: both indices, and how often the pair occurs in a symmetric matrix."""
 
-    left: Tensor
-    right: Tensor
-    times: Tensor
+    left: Int[Tensor, " 15"]
+    right: Int[Tensor, " 15"]
+    times: Int[Tensor, "15 1"]
 
     @staticmethod
     @lru_cache(maxsize=8)
@@ -84,7 +85,7 @@ class LSTMGrowth(GrowthBound):
     """M_ij, tight: sup |sum_a p_a J_aj| over the enclosure p of grad psi; factorised: sum_a sup|p_a| |J_aj|."""
 
     gates: LSTMGates
-    row_sums: Tensor
+    row_sums: Float[Tensor, "5 d"]
     core: Interval
     proven: bool
 
@@ -98,14 +99,14 @@ class LSTMGrowth(GrowthBound):
         """The tight matrix by the kind of its inputs."""
         return LSTMGrowthBlocks(self)
 
-    def total(self) -> Tensor:
+    def total(self) -> Float[Tensor, ""]:
         """L_GBM = sum_i m_i . r_i, with m = sup |grad psi| and r the row sums of |J|: O(d (d0 + d))."""
         return (self.core.magnitude * self.row_sums).sum()
 
-    def _dense(self, *, factorised: bool) -> Tensor:
+    def _dense(self, *, factorised: bool) -> Float[Tensor, "d inputs"]:
         return self._columns(slice(None), factorised=factorised)
 
-    def _columns(self, columns: slice, *, factorised: bool) -> Tensor:
+    def _columns(self, columns: slice, *, factorised: bool) -> Float[Tensor, "d columns"]:
         jacobian = self.gates.jacobian(columns)
         if factorised:
             return torch.einsum("ai,aij->ij", self.core.magnitude, jacobian.abs())
@@ -116,7 +117,7 @@ class LSTMGrowth(GrowthBound):
         column, core = self.gates.column(i, j), self.core[:, i]
         return (core.midpoint @ column).abs() + core.radius @ column.abs()
 
-    def _apply(self, magnitude: Tensor) -> Tensor:
+    def _apply(self, magnitude: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch d"]:
         return (self.core.magnitude * self.gates.push(Interval.symmetric(magnitude)).upper).sum(-2)
 
     def _like(self) -> Tensor:
@@ -132,7 +133,7 @@ class LSTMCurvature(CurvatureBound):
     """
 
     gates: LSTMGates
-    row_sums: Tensor
+    row_sums: Float[Tensor, "5 d"]
     core: Interval
     proven: bool
 
@@ -146,24 +147,24 @@ class LSTMCurvature(CurvatureBound):
         """The tight tensor by the kinds of its two inputs: the six cases of Proposition 2."""
         return LSTMCurvatureBlocks(self)
 
-    def total(self) -> Tensor:
+    def total(self) -> Float[Tensor, ""]:
         """L_SGBT = sum_i r_i' sup|K_i| r_i, with r the row sums of |J|: O(d (d0 + d))."""
         return self._quadratic_form(self.row_sums).sum()
 
-    def _quadratic_form(self, u: Tensor) -> Tensor:
+    def _quadratic_form(self, u: Float[Tensor, "*batch 5 d"]) -> Float[Tensor, "*batch d"]:
         """u' sup|K| u for u >= 0 of shape (..., 5, d): one number per output."""
         pairs = Pairs.on(u.device)
         products = u.index_select(-2, pairs.left) * u.index_select(-2, pairs.right)
         return (self.core.magnitude * products * pairs.times).sum(-2)
 
-    def _dense(self, *, factorised: bool) -> Tensor:
+    def _dense(self, *, factorised: bool) -> Float[Tensor, "d inputs inputs"]:
         everything = slice(None)
         if not factorised:
             return self._block(everything, everything)
         jacobian = self.gates.jacobian().abs()
         return torch.einsum("aij,abi,bik->ijk", jacobian, symmetric(self.core.magnitude), jacobian)
 
-    def _block(self, rows: slice, columns: slice) -> Tensor:
+    def _block(self, rows: slice, columns: slice) -> Float[Tensor, "d rows columns"]:
         left, right = self.gates.jacobian(rows), self.gates.jacobian(columns)
         tight = torch.einsum("aij,abi,bik->ijk", left, symmetric(self.core.midpoint), right).abs()
         for radius, (a, b) in zip(self.core.radius, PAIRS, strict=True):
@@ -178,14 +179,14 @@ class LSTMCurvature(CurvatureBound):
         products = torch.stack([left[a] * right[b] + (left[b] * right[a] if a != b else 0) for a, b in PAIRS])
         return (core.midpoint @ products).abs() + core.radius @ products.abs()
 
-    def _remainder(self, displacement: Interval) -> Tensor:
+    def _remainder(self, displacement: Interval) -> Float[Tensor, "*batch d"]:
         return self._quadratic_form(self.gates.push(displacement).magnitude) / 2
 
     def _like(self) -> Tensor:
         return self.gates.weights
 
 
-def symmetric(entries: Tensor) -> Tensor:
+def symmetric(entries: Float[Tensor, "15 d"]) -> Float[Tensor, "5 5 d"]:
     """The fifteen entries (15, d) in the order of `PAIRS` as symmetric matrices (5, 5, d)."""
     positions = [[PAIRS.index((min(a, b), max(a, b))) for b in range(5)] for a in range(5)]
     return entries[torch.tensor(positions, device=entries.device)]
@@ -198,17 +199,17 @@ class LSTMGrowthBlocks:
     bound: LSTMGrowth
 
     @property
-    def v(self) -> Tensor:
+    def v(self) -> Float[Tensor, "d d0"]:
         """|d h'_i / d v_j|, shape (d, d0)."""
         return self.bound._columns(word_columns(self.bound.gates), factorised=False)
 
     @property
-    def h(self) -> Tensor:
+    def h(self) -> Float[Tensor, "d d"]:
         """|d h'_i / d h_j|, shape (d, d)."""
         return self.bound._columns(hidden_columns(self.bound.gates), factorised=False)
 
     @property
-    def c(self) -> Tensor:
+    def c(self) -> Float[Tensor, "d d"]:
         """|d h'_i / d c_j|, shape (d, d)."""
         return self.bound._columns(state_columns(self.bound.gates), factorised=False)
 
@@ -226,32 +227,32 @@ class LSTMCurvatureBlocks:
         return self.bound._block(rows, columns)
 
     @property
-    def vv(self) -> Tensor:
+    def vv(self) -> Float[Tensor, "d d0 d0"]:
         """Word with word, shape (d, d0, d0)."""
         return self._between(word_columns(self.bound.gates), word_columns(self.bound.gates))
 
     @property
-    def vh(self) -> Tensor:
+    def vh(self) -> Float[Tensor, "d d0 d"]:
         """Word with hidden state, shape (d, d0, d)."""
         return self._between(word_columns(self.bound.gates), hidden_columns(self.bound.gates))
 
     @property
-    def vc(self) -> Tensor:
+    def vc(self) -> Float[Tensor, "d d0 d"]:
         """Word with cell state, shape (d, d0, d)."""
         return self._between(word_columns(self.bound.gates), state_columns(self.bound.gates))
 
     @property
-    def hh(self) -> Tensor:
+    def hh(self) -> Float[Tensor, "d d d"]:
         """Hidden state with hidden state, shape (d, d, d)."""
         return self._between(hidden_columns(self.bound.gates), hidden_columns(self.bound.gates))
 
     @property
-    def hc(self) -> Tensor:
+    def hc(self) -> Float[Tensor, "d d d"]:
         """Hidden state with cell state, shape (d, d, d)."""
         return self._between(hidden_columns(self.bound.gates), state_columns(self.bound.gates))
 
     @property
-    def cc(self) -> Tensor:
+    def cc(self) -> Float[Tensor, "d d d"]:
         """Cell state with cell state, shape (d, d, d)."""
         return self._between(state_columns(self.bound.gates), state_columns(self.bound.gates))
 

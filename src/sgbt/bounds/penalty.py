@@ -16,6 +16,7 @@ from sgbt.bounds.domains import Domain, ObservedRange, embedding_table_box, hidd
 from sgbt.bounds.interval import Interval
 from sgbt.bounds.lstm import LSTMCellBounds
 from sgbt.core.errors import BoundError, SgbtWarning
+from sgbt.core.shapes import Float
 
 Words = nn.Embedding | Interval | ObservedRange | float
 """Where the vectors of words lie: rows of an embedding, a box, a range seen on data, or |v| <= a number."""
@@ -67,7 +68,7 @@ class GrowthPenalty:
             growth, curvature = self.totals()
         self.reference = dict(reference or {"growth": float(growth), "curvature": float(curvature) or 1.0})
 
-    def __call__(self) -> Tensor:
+    def __call__(self) -> Float[Tensor, ""]:
         """The term to add to a loss, with gradients to the weights it depends on."""
         growth, curvature = self.totals()
         return self.beta * growth / self.reference["growth"] + self.gamma * curvature / self.reference["curvature"]

@@ -22,6 +22,7 @@ from sgbt.bounds.curvature import CurvatureBound
 from sgbt.bounds.growth import GrowthBound
 from sgbt.bounds.interval import Interval, greater
 from sgbt.bounds.windows import Filters, Windows, window_norms
+from sgbt.core.shapes import Float
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class PooledGrowth(GrowthBound):
 class MaxPooledGrowth(PooledGrowth):
     """M_ij = max over windows t of sup |phi'(z_it)| |W_{i,f(j),p(j)-t}|; factorised: the two maxima apart."""
 
-    def total(self) -> Tensor:
+    def total(self) -> Float[Tensor, ""]:
         """sum_i sup |phi'| sum_j max_t |W_ij|, words grouped by the taps that reach them: O(filters d0 k).
 
         Each maximum is |W| at the tap that wins it, so the sum is |W| times how many words each tap wins. Those counts
@@ -65,7 +66,7 @@ class MaxPooledGrowth(PooledGrowth):
         return (self._steepest() * reach).sum()
 
     @torch.no_grad()
-    def _words_won(self) -> Tensor:
+    def _words_won(self) -> Float[Tensor, "taps filters width"]:
         """For each tap, filter and dimension (k, d, d0): how many words of the text this tap is the strongest for.
 
         The first words are read through the first taps and the last words through the last, so running winners from
@@ -109,7 +110,7 @@ class MaxPooledGrowth(PooledGrowth):
     def _steepest(self) -> Tensor:
         return self.derivative.magnitude.amax(-1)
 
-    def _dense(self, *, factorised: bool) -> Tensor:
+    def _dense(self, *, factorised: bool) -> Float[Tensor, "filters inputs"]:
         slopes = self._steepest()[:, None] if factorised else self.derivative.magnitude
         seen = self.windows.per_word(slopes)
         bound = torch.zeros_like(self.filters.weights[:, None, :, 0])
@@ -121,7 +122,7 @@ class MaxPooledGrowth(PooledGrowth):
         slopes, weights = self._factors_at(i, j)
         return (slopes.magnitude * weights.abs()).amax(0) if len(weights) else self.filters.weights.new_zeros(())
 
-    def _apply(self, magnitude: Tensor) -> Tensor:
+    def _apply(self, magnitude: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch filters"]:
         words = magnitude.reshape(*magnitude.shape[:-1], self.windows.length, -1)
         moved = [words[..., run, :].sum(-2) @ strongest.T for run, strongest in self._strongest()]
         return self._steepest() * torch.stack(moved).sum(0)
@@ -131,11 +132,11 @@ class MaxPooledGrowth(PooledGrowth):
 class AveragePooledGrowth(PooledGrowth):
     """M_ij = sup |mean over t of phi'(z_it) W_{i,f(j),p(j)-t}|, each window's phi' varying in its range."""
 
-    def total(self) -> Tensor:
+    def total(self) -> Float[Tensor, ""]:
         """sum_i mean_t sup |phi'(z_it)| ||W_i||_1 over the taps that fall on words: O(filters (d0 k + N))."""
         return (self.derivative.magnitude * window_norms(self.filters.magnitudes, self.windows)).mean(1).sum()
 
-    def _dense(self, *, factorised: bool) -> Tensor:
+    def _dense(self, *, factorised: bool) -> Float[Tensor, "filters inputs"]:
         absolute = self.filters.weights.abs()
         if factorised:
             return self._sum_over_taps(self.derivative.magnitude, absolute) / self.windows.count
@@ -149,7 +150,7 @@ class AveragePooledGrowth(PooledGrowth):
         slopes, weights = self._factors_at(i, j)
         return ((slopes.midpoint * weights).sum().abs() + (slopes.radius * weights.abs()).sum()) / self.windows.count
 
-    def _apply(self, magnitude: Tensor) -> Tensor:
+    def _apply(self, magnitude: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch filters"]:
         return (self.derivative.magnitude * self.windows.convolve(magnitude, self.filters.weights.abs())).mean(-1)
 
 
@@ -207,7 +208,7 @@ class PooledCurvature(CurvatureBound):
     def _like(self) -> Tensor:
         return self.filters.weights
 
-    def _outer(self, window: int) -> Tensor:
+    def _outer(self, window: int) -> Float[Tensor, "filters inputs inputs"]:
         """W W' of one window, on the flattened text: shape (d, N d0, N d0)."""
         row = self.windows.unrolled(self.filters.weights, window)
         return row[:, :, None] * row[:, None, :]
@@ -245,7 +246,7 @@ class MaxPooledCurvature(PooledCurvature):
         """Windows may take over from one another."""
         return MAX_POOLING_OBSTACLE if self.windows.count > 1 else super().taylor_obstacle
 
-    def total(self) -> Tensor:
+    def total(self) -> Float[Tensor, ""]:
         """sum_i sum_t sup |phi''(z_it)| ||W_i||_1^2 over the taps that fall on words: O(filters (d0 k + N))."""
         bends = self.derivative.magnitude * window_norms(self.filters.magnitudes, self.windows).square()
         return bends.expand(-1, self.windows.count).sum()
@@ -261,7 +262,7 @@ class MaxPooledCurvature(PooledCurvature):
         bends, products = self._factors_at(i, j, k)
         return (bends.magnitude * products.abs()).amax(0) if len(products) else self.filters.weights.new_zeros(())
 
-    def _remainder(self, displacement: Interval) -> Tensor:
+    def _remainder(self, displacement: Interval) -> Float[Tensor, "*batch filters"]:
         return self._bends(displacement).sum(-1) / 2
 
 
@@ -269,7 +270,7 @@ class MaxPooledCurvature(PooledCurvature):
 class AveragePooledCurvature(PooledCurvature):
     """T_ijk = sup |mean over t of phi''(z_it) W_{i,f(j),p(j)-t} W_{i,f(k),p(k)-t}|. Smooth, so Taylor holds."""
 
-    def total(self) -> Tensor:
+    def total(self) -> Float[Tensor, ""]:
         """sum_i mean_t sup |phi''(z_it)| ||W_i||_1^2 over the taps that fall on words: O(filters (d0 k + N))."""
         return (self.derivative.magnitude * window_norms(self.filters.magnitudes, self.windows).square()).mean(1).sum()
 
@@ -287,5 +288,5 @@ class AveragePooledCurvature(PooledCurvature):
         bends, products = self._factors_at(i, j, k)
         return ((bends.midpoint * products).sum().abs() + (bends.radius * products.abs()).sum()) / self.windows.count
 
-    def _remainder(self, displacement: Interval) -> Tensor:
+    def _remainder(self, displacement: Interval) -> Float[Tensor, "*batch filters"]:
         return self._bends(displacement).mean(-1) / 2

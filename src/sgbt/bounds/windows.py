@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from sgbt.bounds.activations import Activation
 from sgbt.bounds.interval import Interval
 from sgbt.core.errors import BoundError
+from sgbt.core.shapes import Bool, Float
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +30,10 @@ class Filters:
     The last two are laid out and computed once: a total then reads contiguous memory, and |W| has one backward pass.
     """
 
-    weights: Tensor
-    bias: Tensor | None
-    taps: Tensor
-    magnitudes: Tensor
+    weights: Float[Tensor, "filters width taps"]
+    bias: Float[Tensor, " filters"] | None
+    taps: Float[Tensor, "taps filters width"]
+    magnitudes: Float[Tensor, "taps filters width"]
 
     @staticmethod
     def of(conv: nn.Conv1d) -> Filters:
@@ -89,12 +90,12 @@ class Windows:
         """Runs of neighbouring words that are read through the same taps, as (words, taps): 2 k - 1 at most."""
         return _groups(self)
 
-    def inside(self, like: Tensor) -> Tensor:
+    def inside(self, like: Tensor) -> Float[Tensor, "taps windows"]:
         """Shape (taps, windows): 1 where the tap of that window falls on a word, 0 where it falls on padding."""
         word = self._word_of(like.device)
         return ((word >= 0) & (word < self.length)).to(like.dtype)
 
-    def per_word(self, values: Tensor) -> Tensor:
+    def per_word(self, values: Float[Tensor, "filters windows"]) -> Float[Tensor, "filters words taps"]:
         """Numbers per window (d, windows or 1) as seen from each word and tap, (d, N, k); 0 where no window is."""
         window = torch.arange(self.length, device=values.device)[:, None] + self.padding
         window = window - torch.arange(self.kernel, device=values.device)
@@ -102,7 +103,7 @@ class Windows:
         seen = values.expand(-1, self.count)[:, window.clamp(0, self.count - 1)]
         return torch.where(exists, seen, torch.zeros_like(seen))
 
-    def unrolled(self, weights: Tensor, window: int) -> Tensor:
+    def unrolled(self, weights: Float[Tensor, "filters width taps"], window: int) -> Float[Tensor, "filters inputs"]:
         """One window as a linear form on the flattened text: shape (d, N d0), zero outside the window."""
         start = window - self.padding
         first, last = max(0, -start), min(self.kernel, self.length - start)
@@ -119,13 +120,23 @@ class Windows:
         start = max(0, latest + self.padding - self.kernel + 1)
         return range(start, max(start, min(self.count - 1, earliest + self.padding) + 1))
 
-    def convolve(self, text: Tensor, weights: Tensor, bias: Tensor | None = None) -> Tensor:
+    def convolve(
+        self,
+        text: Float[Tensor, "*batch inputs"],
+        weights: Float[Tensor, "filters width taps"],
+        bias: Float[Tensor, " filters"] | None = None,
+    ) -> Float[Tensor, "*batch filters windows"]:
         """The pre-activations (..., d, windows) of flattened texts (..., N d0)."""
         words = text.reshape(-1, self.length, weights.shape[1]).transpose(1, 2)
         z = torch.nn.functional.conv1d(words, weights, bias, padding=self.padding)
         return z.reshape(*text.shape[:-1], *z.shape[1:])
 
-    def convolve_box(self, texts: Interval, weights: Tensor, bias: Tensor | None = None) -> Interval:
+    def convolve_box(
+        self,
+        texts: Interval,
+        weights: Float[Tensor, "filters width taps"],
+        bias: Float[Tensor, " filters"] | None = None,
+    ) -> Interval:
         """The exact range of the pre-activations over a box of flattened texts (Proposition 4, window by window)."""
         centre = self.convolve(texts.midpoint, weights, bias)
         spread = self.convolve(texts.radius, weights.abs())
@@ -147,7 +158,7 @@ def _groups(windows: Windows) -> tuple[tuple[slice, slice], ...]:
     return tuple(found)
 
 
-def window_norms(magnitudes: Tensor, windows: Windows) -> Tensor:
+def window_norms(magnitudes: Float[Tensor, "taps filters width"], windows: Windows) -> Float[Tensor, "filters windows"]:
     """||W_i||_1 over the taps of each window that fall on words, shape (d, windows), or (d, 1) without padding."""
     per_tap = magnitudes.sum(2)
     return per_tap.T @ windows.inside(magnitudes) if windows.padding else per_tap.sum(0)[:, None]
@@ -162,7 +173,7 @@ class WindowRanges:
 
     slopes: Interval
     bends: Interval
-    may_win: Tensor
+    may_win: Bool[Tensor, "filters windows"]
     words: Interval | None
 
     @staticmethod
@@ -210,7 +221,9 @@ def flat_texts(words: Interval, windows: Windows) -> Interval:
     return Interval(box.lower.flatten(), box.upper.flatten())
 
 
-def _may_win(filters: Filters, activation: Activation, windows: Windows, texts: Interval, z: Interval) -> Tensor:
+def _may_win(
+    filters: Filters, activation: Activation, windows: Windows, texts: Interval, z: Interval
+) -> Bool[Tensor, "filters windows"]:
     """Whether a window is greatest for some text in the box: not if its best value is below another's worst.
 
     Sums of n terms are off by at most n + 2 roundings of the sum of the terms' magnitudes, and activations by a few;

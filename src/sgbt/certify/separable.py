@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from sgbt.certify.specification import Specification
+from sgbt.core.shapes import Float, Int
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +29,9 @@ class SeparableBound:
     """
 
     spec: Specification
-    constant: Tensor
-    gains: Tensor
-    within: Tensor | None = None
+    constant: Float[Tensor, "texts rivals"]
+    gains: Float[Tensor, "swaps rivals"]
+    within: Float[Tensor, "texts rivals numbers"] | None = None
 
     def __post_init__(self) -> None:
         for name in ("constant", "gains", "within"):
@@ -40,7 +41,7 @@ class SeparableBound:
             object.__setattr__(self, name, given.nan_to_num(nan=-torch.inf, posinf=-torch.inf, neginf=-torch.inf))
 
     @staticmethod
-    def flat(spec: Specification, constant: Tensor) -> SeparableBound:
+    def flat(spec: Specification, constant: Float[Tensor, "texts rivals"]) -> SeparableBound:
         """A bound that does not depend on single words."""
         return SeparableBound(spec, constant, constant.new_zeros(len(spec.swaps), constant.shape[1]))
 
@@ -57,7 +58,7 @@ class SeparableBound:
         return SeparableBound(self.spec, weight * self.constant, weight * self.gains, within)
 
     @cached_property
-    def drops(self) -> Tensor:
+    def drops(self) -> Float[Tensor, "texts rivals words"]:
         """What the worst choice at each place adds, never positive: [texts, rivals, words]."""
         texts, rivals = self.constant.shape
         words, swaps = self.spec.ids.shape[1], self.spec.swaps
@@ -67,7 +68,7 @@ class SeparableBound:
         return worst.view(texts, words, rivals).transpose(1, 2)
 
     @cached_property
-    def levels(self) -> Tensor:
+    def levels(self) -> Float[Tensor, "texts rivals numbers"]:
         """Lower bounds of the margins with at most 0, 1, ... words replaced, [texts, rivals, 1 + words].
 
         Replacing n words lowers the bound by at most the sum of its n worst drops.
@@ -79,7 +80,7 @@ class SeparableBound:
             levels[..., :size] = torch.maximum(levels[..., :size], self.within[..., :size])
         return levels
 
-    def lowest(self) -> Tensor:
+    def lowest(self) -> Float[Tensor, "texts rivals"]:
         """The least margin that the bound allows, [texts, rivals], within the budget of replaced words."""
         budget = self.spec.budget
         if budget is None or budget >= self.drops.shape[2]:
@@ -87,7 +88,7 @@ class SeparableBound:
         least = self.constant + self.drops.topk(budget, dim=2, largest=False).values.sum(dim=2)
         return least if self.within is None else torch.maximum(least, self.levels[..., budget])
 
-    def radius(self, slack: Tensor) -> Tensor:
+    def radius(self, slack: Float[Tensor, " texts"]) -> Int[Tensor, " texts"]:
         """The most words, at least 0, that may be replaced while all margins stay above `slack` [texts]; -1 if none.
 
         A text that holds however many are replaced has its number of replaceable words as radius. A bound made for a

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 
 from sgbt.core.errors import CertificateError
+from sgbt.core.shapes import Bool, Float, Int
+from sgbt.models.shapes import Allowed, Choices, Ids, Labels, Lengths, Mask
 from sgbt.threats import Substitutions
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
@@ -24,11 +26,11 @@ class AllowedSwaps:
     `taken` [replaceable words, slots] says which slots from 1 on they are, in the order of the list.
     """
 
-    text: Tensor
-    place: Tensor
-    slot: Tensor
-    spots: Tensor
-    taken: Tensor
+    text: Int[Tensor, " swaps"]
+    place: Int[Tensor, " swaps"]
+    slot: Int[Tensor, " swaps"]
+    spots: Int[Tensor, "replaceable 2"]
+    taken: Bool[Tensor, "replaceable slots"]
 
     def __len__(self) -> int:
         return len(self.text)
@@ -51,14 +53,14 @@ class Specification:
     more then moves offsets only, and never raises a bound. Without one, slopes are those at the text itself.
     """
 
-    ids: Tensor
-    allowed: Tensor
-    mask: Tensor
-    labels: Tensor
+    ids: Choices
+    allowed: Allowed
+    mask: Mask
+    labels: Labels
     classes: int
     budget: int | None = None
     scale: float = 1.0
-    rows: Tensor | None = None
+    rows: Ids | None = None
     reference: Specification | Literal["itself"] | None = None
 
     @staticmethod
@@ -131,22 +133,22 @@ class Specification:
         return self.reference
 
     @cached_property
-    def lengths(self) -> Tensor:
+    def lengths(self) -> Lengths:
         """Real words of each text."""
         return self.mask.sum(dim=1)
 
     @cached_property
-    def replaceable(self) -> Tensor:
+    def replaceable(self) -> Int[Tensor, " texts"]:
         """How many words of each text have a substitute."""
         return (self.allowed.sum(dim=2) > 1).sum(dim=1)
 
     @cached_property
-    def unknown(self) -> Tensor:
+    def unknown(self) -> Int[Tensor, " texts"]:
         """How many words of each text the model does not know."""
         return ((self.ids[..., 0] == UNKNOWN) & self.mask).sum(dim=1)
 
     @cached_property
-    def rivals(self) -> Tensor:
+    def rivals(self) -> Int[Tensor, "texts rivals"]:
         """The classes other than the label, ascending: [texts, classes - 1]."""
         others = torch.arange(self.classes - 1, device=self.labels.device)
         return others + (others >= self.labels.unsqueeze(1))
@@ -159,7 +161,9 @@ class Specification:
         spots = free.any(dim=2).nonzero()
         return AllowedSwaps(text, place, slot + 1, spots, free[spots[:, 0], spots[:, 1]])
 
-    def against_rivals(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    def against_rivals(
+        self, weight: Float[Tensor, "classes features"], bias: Float[Tensor, " classes"]
+    ) -> tuple[Tensor, Tensor]:
         """The head's rows for (label - rival): weights [texts, rivals, features] and biases [texts, rivals]."""
         return (
             weight[self.labels].unsqueeze(1) - weight[self.rivals],

@@ -25,6 +25,7 @@ from sgbt.certify.verifier import Verifier, WeightedVerifier, verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.core.errors import CertificateError
 from sgbt.core.registry import TIERS
+from sgbt.core.shapes import Float
 from sgbt.models import AnyModel
 
 DEFAULT_TIERS = tuple(tier for tier in TIERS.own if tier != "full")
@@ -94,7 +95,7 @@ def _bounds(tier: Tier, part: Verifier) -> list[SeparableBound]:
 
 
 @torch.no_grad()
-def margin_bounds(tier: str, model: AnyModel, spec: Specification) -> Tensor:
+def margin_bounds(tier: str, model: AnyModel, spec: Specification) -> Float[Tensor, "texts rivals"]:
     """Lower bounds of every margin over all allowed substitutions, [texts, rivals], by one tier alone.
 
     `model` is in float64 (`in_float64`); rivals are the classes other than the label (`spec.rivals`).
@@ -103,7 +104,7 @@ def margin_bounds(tier: str, model: AnyModel, spec: Specification) -> Tensor:
     return lowest_of(bounds_of(tier, verifiers(model, spec, WordTables())))
 
 
-def lowest_of(bounds: Sequence[SeparableBound]) -> Tensor:
+def lowest_of(bounds: Sequence[SeparableBound]) -> Float[Tensor, "texts rivals"]:
     """The best of several bounds, rival by rival."""
     return torch.stack([bound.lowest() for bound in bounds]).amax(dim=0)
 

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.certify.specification import Specification
+from sgbt.core.shapes import Int
 from sgbt.models import BiLSTM, TextCNN
 from sgbt.models.embedding import WordEmbedding
 from sgbt.threats import SubstitutionIndex
@@ -101,7 +102,7 @@ class Placed:
     """
 
     words: WordList
-    places: Tensor
+    places: Int[Tensor, "texts words"]
     distinct: Tensor
     scale: float
 

@@ -10,8 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from sgbt.core.errors import ModelError
+from sgbt.core.shapes import Float
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models.embedding import WordEmbedding, check_reading
+from sgbt.models.shapes import Features, Ids, Lengths, Logits, Mask, Vectors
 from sgbt.threats.vocabulary import PADDING
 
 POOLINGS = ("last", "mean", "max")
@@ -74,12 +76,12 @@ class BiLSTM(nn.Module):
         """A model of these options, over the vectors."""
         return cls(vectors(), options)
 
-    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, ids: Ids, mask: Mask | None = None) -> Logits:
         """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
         mask = ids != PADDING if mask is None else mask
         return self.from_vectors(self.embedding(self.embedding.encode(ids.masked_fill(~mask, PADDING))), mask)
 
-    def from_vectors(self, vectors: Tensor, mask: Tensor) -> Tensor:
+    def from_vectors(self, vectors: Vectors, mask: Mask) -> Logits:
         """Logits of word vectors [texts, words, width], for attacks and training that move in vector space."""
         if not mask.shape[1]:  # a batch without any word: one zero vector each
             vectors, mask = nn.functional.pad(vectors, (0, 0, 0, 1)), nn.functional.pad(mask, (0, 1))
@@ -92,7 +94,7 @@ class BiLSTM(nn.Module):
         logits: Tensor = self.head(self.dropout(self.pool(states, lengths)))
         return logits
 
-    def pool(self, states: Sequence[Tensor], lengths: Tensor) -> Tensor:
+    def pool(self, states: Sequence[Tensor], lengths: Lengths) -> Features:
         """Features [texts, 2 hidden] from the states [words, texts, hidden] of each direction in its reading order."""
         if self.config.pooling == "last":
             texts = torch.arange(len(lengths), device=lengths.device)
@@ -105,7 +107,9 @@ class BiLSTM(nn.Module):
         return torch.cat(sums, dim=1) / lengths.unsqueeze(1)
 
 
-def reversed_within(vectors: Tensor, lengths: Tensor) -> Tensor:
+def reversed_within(
+    vectors: Float[Tensor, "texts words *width"], lengths: Lengths
+) -> Float[Tensor, "texts words *width"]:
     """Each text of a batch reversed within its own length; padding stays behind it."""
     places = torch.arange(vectors.shape[1], device=vectors.device)
     source = lengths.unsqueeze(1) - 1 - places

@@ -15,6 +15,7 @@ from sgbt.embeddings import EmbeddingTable
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.deciding import decides_in
 from sgbt.models.embedding import WordEmbedding, check_reading
+from sgbt.models.shapes import Features, Ids, Lengths, Logits, Mask, Vectors
 from sgbt.models.word_projections import WordProjections, window_sums
 from sgbt.threats.vocabulary import PADDING
 
@@ -89,14 +90,14 @@ class TextCNN(nn.Module):
         """A model of these options, over the vectors."""
         return cls(vectors(), options)
 
-    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, ids: Ids, mask: Mask | None = None) -> Logits:
         """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
         ids, lengths = self._prepared(ids, mask)
         features = self._features(ids, lengths) if torch.is_grad_enabled() else self._features_of_parts(ids, lengths)
         logits: Tensor = self.head(self.dropout(features))
         return logits
 
-    def from_vectors(self, vectors: Tensor, mask: Tensor) -> Tensor:
+    def from_vectors(self, vectors: Vectors, mask: Mask) -> Logits:
         """Logits of word vectors [texts, words, width], for attacks and training that move in vector space."""
         vectors = vectors * mask.unsqueeze(-1).to(vectors.dtype)
         missing = max(self.config.kernel_sizes) - vectors.shape[1]
@@ -106,7 +107,7 @@ class TextCNN(nn.Module):
         logits: Tensor = self.head(self.dropout(self.pool(scores, mask.sum(dim=1))))
         return logits
 
-    def pool(self, scores: Sequence[Tensor], lengths: Tensor) -> Tensor:
+    def pool(self, scores: Sequence[Tensor], lengths: Lengths) -> Features:
         """Features [texts, filters of all widths] from pre-activations [texts, windows, filters] of each width."""
         activation = ACTIVATIONS[self.config.activation]
         if self.config.pooling == "max" and activation.monotone:  # the largest value comes from the largest argument

@@ -9,6 +9,7 @@ from torch.nn.utils import parametrize
 
 from sgbt.bounds import Interval
 from sgbt.core.errors import ModelError
+from sgbt.core.shapes import Float, Int
 from sgbt.embeddings import EmbeddingTable
 from sgbt.threats import Vocabulary
 from sgbt.threats.vocabulary import PADDING
@@ -64,11 +65,11 @@ class WordEmbedding(nn.Module):
         """The numbers per word that the layers above see."""
         return self.projection.out_features if self.projection is not None else self.weight.shape[1]
 
-    def encode(self, ids: Tensor) -> Tensor:
+    def encode(self, ids: Int[Tensor, "*places"]) -> Int[Tensor, "*places"]:
         """The codes of ids, which are the ids themselves where there are no codes."""
         return ids if self.codes is None else self.codes[ids]
 
-    def forward(self, codes: Tensor) -> Tensor:
+    def forward(self, codes: Int[Tensor, "*places"]) -> Float[Tensor, "*places width"]:
         """The vectors of codes of any shape, along a new last axis, in `precision` if that is set."""
         vectors = nn.functional.embedding(codes, self.weight)
         if self.precision is not None:
@@ -105,7 +106,7 @@ def check_reading(dropout: float, projection: int | None) -> None:
         raise ModelError(expected="a width of at least 1", got=str(projection), where="the option projection")
 
 
-def matrix_of(table: EmbeddingTable, vocabulary: Vocabulary, *, seed: int = 0) -> Tensor:
+def matrix_of(table: EmbeddingTable, vocabulary: Vocabulary, *, seed: int = 0) -> Float[Tensor, "ids width"]:
     """One row per id: zero for padding, the table's mean vector for unknown words, and each word's own vector."""
     rows = torch.from_numpy(table.matrix(vocabulary.words, seed=seed))
     mean = torch.from_numpy(np.asarray(table.vectors).mean(axis=0, keepdims=True))

@@ -14,6 +14,7 @@ from sgbt.data import RaggedIds
 from sgbt.models.arrays import Fault, check_arrays
 from sgbt.models.blueprint import blueprint, build, parts_of, read_blueprint
 from sgbt.models.deciding import decides_in
+from sgbt.models.shapes import Allowed, Choices, Ids, Labels, Logits, Mask
 from sgbt.models.unpadded import has_own_forward, logits_unpadded
 from sgbt.models.worst_case import worst_case_logits
 
@@ -81,7 +82,7 @@ class Sum(nn.Module):
         """The parts that count, each behind its weight: a part of weight 0 adds nothing."""
         return [(weight, part) for weight, part in zip(self._weights, self.parts, strict=True) if weight]
 
-    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, ids: Ids, mask: Mask | None = None) -> Logits:
         """Logits of token ids [texts, words]."""
         weighted: list[Tensor]
         if self.plain:
@@ -182,8 +183,8 @@ def _check_arrays(model: Sum, weights: Mapping[str, Tensor], prefix: str) -> Ite
 
 @worst_case_logits.register
 def _worst_case(
-    model: Sum, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
-) -> Tensor:
+    model: Sum, ids: Choices, allowed: Allowed, mask: Mask, labels: Labels, *, epsilon: float = 1.0
+) -> Logits:
     return sum(  # no weight is negative, so bounds of the parts add up to a bound of the sum
         (weight * worst_case_logits(part, ids, allowed, mask, labels, epsilon=epsilon) for weight, part in model.terms),
         start=torch.zeros((), device=ids.device),

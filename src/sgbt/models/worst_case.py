@@ -15,9 +15,11 @@ from torch import Tensor, nn
 
 from sgbt.bounds.ibp import Pair, extremes_over_choices, through_lstm, through_windows, worst_logits
 from sgbt.core.errors import ModelError
+from sgbt.core.shapes import Bool, Int
 from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.bilstm import BiLSTM, reversed_within
 from sgbt.models.cnn import TextCNN
+from sgbt.models.shapes import Allowed, Choices, Ids, Labels, Logits, Mask
 from sgbt.threats.vocabulary import PADDING
 
 
@@ -26,8 +28,8 @@ class Margins:
     """(logit k - logit of the label) of some texts, [texts, classes]: `clean` of the texts themselves, `worst` an
     upper bound over all substitutions."""
 
-    clean: Tensor
-    worst: Tensor
+    clean: Logits
+    worst: Logits
 
     def at(self, epsilon: float) -> Tensor:
         """Interpolated from the texts themselves (0) to the worst case (1)."""
@@ -59,13 +61,13 @@ class WordSets:
     distinct set is what makes interval propagation about as cheap as an ordinary pass.
     """
 
-    words: Tensor
-    choices: Tensor
-    allowed: Tensor
-    places: Tensor
+    words: Int[Tensor, " distinct"]
+    choices: Int[Tensor, "sets choices"]
+    allowed: Bool[Tensor, "sets choices"]
+    places: Ids
 
     @staticmethod
-    def of(ids: Tensor, allowed: Tensor) -> WordSets:
+    def of(ids: Choices, allowed: Allowed) -> WordSets:
         """From ids and their mask, both [texts, words, choices], with the word itself first."""
         texts, length, width = ids.shape
         rows = ids.masked_fill(~allowed, -1).reshape(texts * length, width)
@@ -75,7 +77,7 @@ class WordSets:
         return WordSets(words, choices, permitted, places.reshape(texts, length))
 
 
-def feature_box(model: TextCNN | BiLSTM, ids: Tensor, allowed: Tensor, mask: Tensor, *, epsilon: float = 1.0) -> Pair:
+def feature_box(model: TextCNN | BiLSTM, ids: Choices, allowed: Allowed, mask: Mask, *, epsilon: float = 1.0) -> Pair:
     """The box of the pooled features [texts, features] when every word may be any of its allowed ones.
 
     `ids` and `allowed` are [texts, words, choices]; `mask` [texts, words] marks real words.
@@ -89,8 +91,8 @@ def feature_box(model: TextCNN | BiLSTM, ids: Tensor, allowed: Tensor, mask: Ten
 
 @singledispatch
 def worst_case_logits(
-    model: Any, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
-) -> Tensor:
+    model: Any, ids: Choices, allowed: Allowed, mask: Mask, labels: Labels, *, epsilon: float = 1.0
+) -> Logits:
     """Upper bounds of (logit k - logit of the label) over all substitutions: [texts, classes], zero at the label.
 
     Of a `BagOfWords` they are exact. For linear models, `epsilon` below one draws them towards the text's own margins.
@@ -105,13 +107,13 @@ def worst_case_logits(
 
 @worst_case_logits.register
 def _of_network(
-    model: TextCNN | BiLSTM, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
-) -> Tensor:
+    model: TextCNN | BiLSTM, ids: Choices, allowed: Allowed, mask: Mask, labels: Labels, *, epsilon: float = 1.0
+) -> Logits:
     features = feature_box(model, ids, allowed, mask, epsilon=epsilon)
     return worst_logits(features, model.head.weight, model.head.bias, labels)
 
 
-def towards_text(model: Any, worst: Tensor, ids: Tensor, mask: Tensor, labels: Tensor, epsilon: float) -> Tensor:
+def towards_text(model: Any, worst: Logits, ids: Choices, mask: Mask, labels: Labels, epsilon: float) -> Logits:
     """Worst margins of a linear model, interpolated towards those of the texts themselves."""
     if epsilon == 1.0:
         return worst

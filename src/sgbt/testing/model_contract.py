@@ -56,6 +56,7 @@ class ModelContract:
         assert logits.shape == (4, 3)
         assert torch.isfinite(logits).all()
         assert torch.allclose(model(torch.zeros(1, 0, dtype=torch.int64))[0], logits[0], atol=1e-6)
+        assert torch.equal(model(ids.int()), logits)
 
     def test_neither_padding_nor_companions_nor_what_a_mask_hides_change_an_answer(
         self, classifier: TextClassifier

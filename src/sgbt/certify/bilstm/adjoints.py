@@ -10,6 +10,7 @@ from torch import Tensor
 from sgbt.bounds import SIGMOID, TANH
 from sgbt.bounds.ibp import Pair
 from sgbt.certify.bilstm.boxes import Steps
+from sgbt.core.shapes import Float
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,13 +21,13 @@ class Adjoints:
     next step and not through h_t, and `gates` (g) the derivative by the pre-activations.
     """
 
-    hidden: Tensor
-    cell: Tensor
-    later: Tensor
-    gates: Tensor
+    hidden: Float[Tensor, "steps directions texts rivals hidden"]
+    cell: Float[Tensor, "steps directions texts rivals hidden"]
+    later: Float[Tensor, "steps directions texts rivals hidden"]
+    gates: Float[Tensor, "steps directions texts rivals gates"]
 
 
-def clean_adjoints(steps: Steps, injected: Tensor) -> Adjoints:
+def clean_adjoints(steps: Steps, injected: Float[Tensor, "steps directions texts rivals hidden"]) -> Adjoints:
     """One ordinary backward pass; `injected` is the direct derivative by each hidden state, zero at padding."""
     clean = steps.gates.clean.unsqueeze(3)
     i, f, g, o = clean.chunk(4, dim=-1)

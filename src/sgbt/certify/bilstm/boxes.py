@@ -14,6 +14,7 @@ from sgbt.certify.bilstm.rounding import LocalErrors
 from sgbt.certify.lines import Box
 from sgbt.certify.specification import Specification
 from sgbt.certify.word_tables import WordTables
+from sgbt.core.shapes import Float
 from sgbt.models import BiLSTM
 from sgbt.models.bilstm import reversed_within
 
@@ -35,7 +36,7 @@ class Steps:
     after: Box
     hidden: Box
     words: Box
-    recurrent: Tensor
+    recurrent: Float[Tensor, "directions gates hidden"]
     moves: tuple[Tensor, Tensor]
     """What each swap adds to the gates of the step that reads it, [swaps, 4 hidden] for each direction."""
     steps: tuple[Tensor, Tensor]
@@ -48,7 +49,7 @@ class Steps:
         return replace(self, gates=gates, before=before, after=after, hidden=hidden)
 
     @property
-    def entering(self) -> Tensor:
+    def entering(self) -> Float[Tensor, "steps directions texts gates"]:
         """What the words of the text itself add to the gates."""
         return self.words.clean
 
@@ -57,7 +58,12 @@ class Steps:
         """The number of hidden units."""
         return self.hidden.clean.shape[-1]
 
-    def gains(self, spec: Specification, coefficients: Tensor, radii: Tensor | None = None) -> Tensor:
+    def gains(
+        self,
+        spec: Specification,
+        coefficients: Float[Tensor, "steps directions texts rivals gates"],
+        radii: Float[Tensor, "steps directions texts rivals gates"] | None = None,
+    ) -> Float[Tensor, "swaps rivals"]:
         """What each swap adds to the sum of coefficients . gates, [swaps, rivals], both directions together.
 
         `coefficients` is [steps, directions, texts, rivals, 4 hidden]; with `radii` they are only known to within that
@@ -105,7 +111,7 @@ def lstm_boxes(model: BiLSTM, spec: Specification, tables: WordTables) -> Steps:
     return Steps(gates, before, after, hidden, words, recurrent, (moves[0], moves[1]), (ahead, behind), errors)
 
 
-def enclosed_states(model: BiLSTM, vectors: Tensor) -> Pair:
+def enclosed_states(model: BiLSTM, vectors: Float[Tensor, "texts words width"]) -> Pair:
     """Hidden states of texts of one length, [steps, directions, texts, hidden], between what rounding makes of them.
 
     `vectors` is [texts, words, width], in float64.

@@ -21,6 +21,7 @@ from torch import Tensor
 from sgbt.bounds import SIGMOID, TANH, Activation
 from sgbt.certify.bilstm.boxes import Steps
 from sgbt.certify.lines import TIE, Box, Line, Lines, fitted_slopes
+from sgbt.core.shapes import Float
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,9 @@ def _gate(gates: Box, number: int) -> Box:
     return Box(lower, upper, clean)
 
 
-def carried_planes(steps: Steps, references: Sequence[Steps], injected: Tensor) -> tuple[Tensor, Tensor]:
+def carried_planes(
+    steps: Steps, references: Sequence[Steps], injected: Float[Tensor, "steps directions texts rivals hidden"]
+) -> tuple[Tensor, Tensor]:
     """Lower bounds of injected . h that are linear in what words add to the gates, one or more by each reference.
 
     `injected` is [steps, directions, texts, rivals, hidden]: all texts as often as the first reference serves, then as

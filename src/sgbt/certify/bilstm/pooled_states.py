@@ -19,6 +19,8 @@ from torch import Tensor
 
 from sgbt.bounds.ibp import Pair
 from sgbt.certify.lines import Box
+from sgbt.core.shapes import Bool, Float
+from sgbt.models.shapes import Lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +30,10 @@ class StateLine:
     `weight` is [steps, directions, texts, rivals, hidden], zero at padding; `offset` is [texts, rivals].
     """
 
-    weight: Tensor
-    offset: Tensor
+    weight: Float[Tensor, "steps directions texts rivals hidden"]
+    offset: Float[Tensor, "texts rivals"]
 
-    def at(self, hidden: Tensor) -> Tensor:
+    def at(self, hidden: Float[Tensor, "steps directions texts hidden"]) -> Float[Tensor, "texts rivals"]:
         """Its value for states [steps, directions, texts, hidden]."""
         return self.offset + torch.einsum("sdbrh,sdbh->br", self.weight, hidden)
 
@@ -45,18 +47,18 @@ class PooledStates:
     """
 
     pooling: str
-    head: Tensor
-    bias: Tensor
+    head: Float[Tensor, "directions texts rivals hidden"]
+    bias: Float[Tensor, "texts rivals"]
     hidden: Box
-    lengths: Tensor
+    lengths: Lengths
 
     @cached_property
-    def read(self) -> Tensor:
+    def read(self) -> Bool[Tensor, "steps texts"]:
         """Whether a text has a word at a step, [steps, texts]."""
         return torch.arange(self.hidden.clean.shape[0], device=self.lengths.device).unsqueeze(1) < self.lengths
 
     @cached_property
-    def margins(self) -> Tensor:
+    def margins(self) -> Float[Tensor, "texts rivals"]:
         """The margins of the texts themselves, [texts, rivals]."""
         if self.pooling != "max":
             return self.exact.at(self.hidden.clean)

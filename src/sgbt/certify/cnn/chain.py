@@ -18,13 +18,16 @@ from torch import Tensor
 
 from sgbt.certify.cnn.windows import WindowBoxes
 from sgbt.certify.specification import Specification
+from sgbt.core.shapes import Float
 from sgbt.models import TextCNN
 from sgbt.models.activations import ACTIVATIONS
 
 MOST_CHOICES = 1 << 13
 
 
-def chain_margins(model: TextCNN, windows: Sequence[WindowBoxes], *, most: int = MOST_CHOICES) -> Tensor:
+def chain_margins(
+    model: TextCNN, windows: Sequence[WindowBoxes], *, most: int = MOST_CHOICES
+) -> Float[Tensor, "texts rivals"]:
     """The exact least margins [texts, rivals] within the budget; minus infinity where a window has too many.
 
     `model` is in float64 and pools by the mean; `windows` are those of its widths.

@@ -12,6 +12,7 @@ from torch import Tensor
 from sgbt.bounds import Activation
 from sgbt.certify.cnn.windows import WindowBoxes
 from sgbt.certify.lines import Box, Line, Relaxation, fitted_slopes, offsets, slope_range
+from sgbt.core.shapes import Float, Int
 from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
 
 
@@ -49,8 +50,8 @@ def mean_lines(phi: Activation, windows: WindowBoxes, relax: Relaxation) -> Feat
 class PeakLine:
     """A line in the pre-activation of one window of each filter: `window` [texts, filters], at the text `clean`."""
 
-    window: Tensor
-    clean: Tensor
+    window: Int[Tensor, "texts filters"]
+    clean: Float[Tensor, "texts filters"]
     line: Line
 
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from sgbt.certify.lines import Box
 from sgbt.certify.specification import Specification
 from sgbt.certify.word_tables import Images, Placed, WordTables
+from sgbt.core.shapes import Bool, Float, Int
 from sgbt.models import TextCNN
 
 WORDS_AT_ONCE = 64
@@ -97,7 +98,7 @@ class WindowBoxes:
     placed: Placed
     words: RepeatedWords
     images: Images
-    bias: Tensor
+    bias: Float[Tensor, " filters"]
     size: int
 
     @property
@@ -116,17 +117,17 @@ class WindowBoxes:
         return len(self.bias)
 
     @cached_property
-    def counts(self) -> Tensor:
+    def counts(self) -> Int[Tensor, "texts 1"]:
         """The number of windows of each text, [texts, 1]."""
         return (self.spec.lengths - self.size + 1).clamp(min=1).unsqueeze(1)
 
     @cached_property
-    def real(self) -> Tensor:
+    def real(self) -> Bool[Tensor, "texts windows 1"]:
         """Which windows exist, [texts, windows, 1]."""
         return (torch.arange(self.count, device=self.counts.device) < self.counts).unsqueeze(-1)
 
     @cached_property
-    def clean(self) -> Tensor:
+    def clean(self) -> Float[Tensor, "texts windows filters"]:
         """The pre-activations of the texts themselves."""
         return self._summed(self.images.own)
 
@@ -148,7 +149,11 @@ class WindowBoxes:
         """Ends and the texts' own values; rounding shall not put those outside."""
         return Box.around(self.clean, *self.ends)
 
-    def gains(self, coefficients: Tensor, radii: Tensor | None = None) -> Tensor:
+    def gains(
+        self,
+        coefficients: Float[Tensor, "texts rivals windows filters"],
+        radii: Float[Tensor, "texts rivals windows filters"] | None = None,
+    ) -> Float[Tensor, "swaps rivals"]:
         """What each swap adds to sum_{t,f} coefficients z_{t,f}, [swaps, rivals], at least.
 
         `coefficients` is [texts, rivals, windows, filters]. With `radii`, the coefficients are only known to lie within
@@ -179,7 +184,9 @@ class WindowBoxes:
         gains = total[swaps.taken]
         return gains if self.spec.scale == 1.0 else gains.mul_(self.spec.scale)
 
-    def gains_of_one(self, window: Tensor, coefficients: Tensor) -> Tensor:
+    def gains_of_one(
+        self, window: Int[Tensor, "texts filters"], coefficients: Float[Tensor, "texts rivals filters"]
+    ) -> Float[Tensor, "swaps rivals"]:
         """What each swap adds to sum_f coefficients_f z_{window_f, f}: of one window per filter, [swaps, rivals].
 
         `window` is [texts, filters], `coefficients` [texts, rivals, filters]. Only the few words in those windows move
@@ -203,7 +210,9 @@ class WindowBoxes:
             gained.append(moved.new_zeros(self.texts * words * slots).scatter_add_(0, spot.flatten(), part)[wanted])
         return torch.stack(gained, dim=1)
 
-    def _near(self, coefficients: Tensor, spots: Tensor) -> Tensor:
+    def _near(
+        self, coefficients: Float[Tensor, "texts rivals windows filters"], spots: Int[Tensor, "spots 2"]
+    ) -> Float[Tensor, "spots rivals numbers"]:
         """The coefficients of the windows that hold each of some words, [spots, rivals, size * filters]."""
         margin = self.size - 1
         rivals = coefficients.shape[1]
@@ -213,7 +222,7 @@ class WindowBoxes:
         near = rows.index_select(0, windows.flatten()).view(len(spots), self.size, rivals, self.filters)
         return near.transpose(1, 2).flatten(2)
 
-    def _summed(self, entry: Tensor) -> Tensor:
+    def _summed(self, entry: Int[Tensor, " sets"]) -> Float[Tensor, "texts windows filters"]:
         """The sums over windows of the images that `entry` [sets] names, with the bias."""
         first = (entry[self.placed.places] * self.size).unfold(1, self.size, 1)
         bags = (first + torch.arange(self.size, device=entry.device)).flatten(0, 1)

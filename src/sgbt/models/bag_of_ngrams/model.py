@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from sgbt.core.errors import ModelError
+from sgbt.core.shapes import Int
 from sgbt.data import RaggedIds
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models.arrays import Fault, check_arrays, faults_of_codes, faults_of_keys
@@ -19,6 +20,7 @@ from sgbt.models.bag_of_words.features import places_of
 from sgbt.models.blueprint import bag_blueprint, blueprint, empty_bag, read_blueprint, words_read_by
 from sgbt.models.deciding import decides_in
 from sgbt.models.key_index import KeyIndex
+from sgbt.models.shapes import Ids, Logits, Mask
 from sgbt.models.unpadded import has_own_forward, logits_unpadded, rows_of
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
@@ -136,7 +138,7 @@ class BagOfNgrams(nn.Module):
         nn.init.zeros_(self.weight)
         nn.init.zeros_(self.bias)
 
-    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, ids: Ids, mask: Mask | None = None) -> Logits:
         """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding).
 
         Weights are added up in float64 whatever they are stored in, so rounding decides nothing that is certified.
@@ -152,12 +154,12 @@ class BagOfNgrams(nn.Module):
         return total + self.bias
 
     @property
-    def maps(self) -> Tensor:
+    def maps(self) -> Int[Tensor, "maps ids"]:
         """Every map from words to codes, [maps, ids]."""
         return self.codes if self.codes.dim() == 2 else self.codes.unsqueeze(0)
 
 
-def last_words(mask: Tensor, count: int) -> Tensor:
+def last_words(mask: Mask, count: int) -> Tensor:
     """Where the last `count` words of each text of [texts, words] stand."""
     behind = mask.flip(1).cumsum(dim=1).flip(1)  # words from here to the end
     return mask & (behind <= count)

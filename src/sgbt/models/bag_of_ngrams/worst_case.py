@@ -26,6 +26,7 @@ from sgbt.models.bag_of_ngrams.model import MAP_SHIFT, BagOfNgrams, distinct_run
 from sgbt.models.bag_of_ngrams.options import MOST, GramOptions, check_padding
 from sgbt.models.bag_of_words.features import places_of
 from sgbt.models.bag_of_words.worst_case import CodeSets, WorstByWord
+from sgbt.models.shapes import Allowed, Choices, Labels, Logits, Mask
 from sgbt.models.worst_case import towards_text, worst_case_logits
 from sgbt.threats.vocabulary import PADDING
 
@@ -36,7 +37,7 @@ ENTRIES_AT_ONCE = 1 << 22
 """Runs in all options of the texts that are worked on together."""
 
 
-def gram_worst_margins(model: BagOfNgrams, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
+def gram_worst_margins(model: BagOfNgrams, ids: Choices, allowed: Allowed, mask: Mask, labels: Labels) -> Logits:
     """Upper bounds of (logit k - logit of the label) over all substitutions: [texts, classes], zero at the label.
 
     `ids` and `allowed` are [texts, words, choices] with the word itself first; `mask` [texts, words] marks real words.
@@ -73,7 +74,7 @@ def gram_worst_levels(
 
 
 @torch.no_grad()
-def gram_worst_by_word(model: BagOfNgrams, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> WorstByWord:
+def gram_worst_by_word(model: BagOfNgrams, ids: Choices, allowed: Allowed, mask: Mask, labels: Labels) -> WorstByWord:
     """The same bound as a sum over words: cells of one word gain by what it becomes, the others are in `fixed`.
 
     Of a text that is left to dynamic programming all is in `fixed`.
@@ -133,7 +134,7 @@ def _text_of(model: BagOfNgrams, codes: Tensor, mask: Tensor, labels: Tensor, nu
     return given, sums - sums.gather(1, labels.unsqueeze(1))
 
 
-def _by_options(model: BagOfNgrams, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> WorstByWord:
+def _by_options(model: BagOfNgrams, ids: Choices, allowed: Allowed, mask: Mask, labels: Labels) -> WorstByWord:
     """The bound by looking at every option of every cell."""
     classes, device = model.config.classes, model.weight.device
     ids = torch.where(allowed, ids, ids[..., :1])
@@ -198,6 +199,6 @@ def _option_scores(options: GramOptions, keys: Tensor, weight: Tensor, labels: T
 
 @worst_case_logits.register
 def _worst_case(
-    model: BagOfNgrams, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
-) -> Tensor:
+    model: BagOfNgrams, ids: Choices, allowed: Allowed, mask: Mask, labels: Labels, *, epsilon: float = 1.0
+) -> Logits:
     return towards_text(model, gram_worst_margins(model, ids, allowed, mask, labels), ids, mask, labels, epsilon)

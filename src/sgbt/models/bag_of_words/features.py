@@ -34,6 +34,7 @@ def keys_at(families: Sequence[str], words: Tensor, codes: Tensor, before: Tenso
 
     `words` are ids, `codes` their codes, `before` and `after` the codes of the neighbours (zero beyond the text).
     """
+    words = words.long()  # three of them and a family do not fit into narrower numbers
     parts = {
         "before": (words, before),
         "after": (words, after),

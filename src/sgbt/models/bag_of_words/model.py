@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sgbt.core.errors import ModelError
+from sgbt.core.shapes import Float, Int
 from sgbt.data import RaggedIds
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models.arrays import Fault, check_arrays, faults_of_codes, faults_of_keys
@@ -28,6 +29,7 @@ from sgbt.models.bag_of_words.positions import LARGEST_EXPONENT, Places
 from sgbt.models.blueprint import bag_blueprint, blueprint, empty_bag, read_blueprint, words_read_by
 from sgbt.models.deciding import decides_in
 from sgbt.models.key_index import KeyIndex
+from sgbt.models.shapes import Ids, Logits, Mask
 from sgbt.models.unpadded import has_own_forward, logits_unpadded, rows_of
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
@@ -151,11 +153,13 @@ class BagOfWords(nn.Module):
         numbers = torch.where(places >= 0, places + len(self.codes), PADDING)
         return torch.cat([words.unsqueeze(-1), numbers], dim=-1)
 
-    def score(self, words: Tensor, before: Tensor, after: Tensor) -> Tensor:
+    def score(
+        self, words: Int[Tensor, "*places"], before: Int[Tensor, "*places"], after: Int[Tensor, "*places"]
+    ) -> Float[Tensor, "*places classes"]:
         """What one position adds to every logit, its factor apart, [..., classes]; in float64."""
         return F.embedding(self.features(words, before, after), self.weight, padding_idx=PADDING).double().sum(dim=-2)
 
-    def factors(self, mask: Tensor) -> Tensor:
+    def factors(self, mask: Mask) -> Float[Tensor, "texts words"]:
         """What the score of every position of [texts, words] is multiplied by; zero where there is no word.
 
         Their squares add up to one in every text that has words. In float64.
@@ -165,7 +169,7 @@ class BagOfWords(nn.Module):
             return factors
         return mask.sum(dim=1).clamp(min=1).double().rsqrt().unsqueeze(1) * mask
 
-    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, ids: Ids, mask: Mask | None = None) -> Logits:
         """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding).
 
         Weights are added up in float64 whatever they are stored in, so rounding decides nothing that is certified.
@@ -176,7 +180,7 @@ class BagOfWords(nn.Module):
         return (self.score(ids, before, after) * self.factors(mask).unsqueeze(-1)).sum(dim=1) + self.bias
 
 
-def neighbours(codes: Tensor) -> tuple[Tensor, Tensor]:
+def neighbours(codes: Ids) -> tuple[Tensor, Tensor]:
     """The codes before and after each position of [texts, words]; beyond the ends stands padding."""
     return F.pad(codes, (1, 0), value=PADDING)[:, :-1], F.pad(codes, (0, 1), value=PADDING)[:, 1:]
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sgbt.core.shapes import Float
 from sgbt.models.bag_of_words.model import BagOfWords, neighbours
+from sgbt.models.shapes import Allowed, Choices, Labels, Logits, Mask
 from sgbt.models.worst_case import towards_text, worst_case_logits
 from sgbt.threats.vocabulary import PADDING
 
@@ -23,7 +25,7 @@ ENTRIES = 1 << 25
 """Numbers in the largest intermediate table; a batch that needs more is done in halves."""
 
 
-def worst_margins(model: BagOfWords, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
+def worst_margins(model: BagOfWords, ids: Choices, allowed: Allowed, mask: Mask, labels: Labels) -> Logits:
     """The greatest (logit k - logit of the label) over all substitutions: [texts, classes], zero at the label.
 
     `ids` and `allowed` are [texts, words, choices] with the word itself first; `mask` [texts, words] marks real words.
@@ -57,11 +59,11 @@ class WorstByWord:
     not add up, take part with their worst case in `fixed` and gain nothing more.
     """
 
-    fixed: Tensor
-    gains: Tensor
+    fixed: Logits
+    gains: Float[Tensor, "texts words choices classes"]
 
 
-def worst_by_word(model: BagOfWords, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor) -> WorstByWord:
+def worst_by_word(model: BagOfWords, ids: Choices, allowed: Allowed, mask: Mask, labels: Labels) -> WorstByWord:
     """The worst case as a sum over words, so that a limit on how many are replaced takes the largest gains only."""
     allowed = allowed & mask.unsqueeze(-1)
     ids = torch.where(allowed, ids, ids[..., :1]).masked_fill(~mask.unsqueeze(-1), PADDING)
@@ -198,6 +200,6 @@ def _greatest(values: Tensor, cells: Tensor, size: int, *, start: float, include
 
 @worst_case_logits.register
 def _worst_case(
-    model: BagOfWords, ids: Tensor, allowed: Tensor, mask: Tensor, labels: Tensor, *, epsilon: float = 1.0
-) -> Tensor:
+    model: BagOfWords, ids: Choices, allowed: Allowed, mask: Mask, labels: Labels, *, epsilon: float = 1.0
+) -> Logits:
     return towards_text(model, worst_margins(model, ids, allowed, mask, labels), ids, mask, labels, epsilon)
