@@ -24,7 +24,7 @@ def _here(world: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A folder of one's own with the run, the same texts in every format, and chunks of three rows."""
     monkeypatch.chdir(tmp_path)
     Path("run").symlink_to(world / "run")
-    monkeypatch.setattr(table_files.chunks, "__kwdefaults__", {"rows": 3, "names": None})
+    monkeypatch.setattr(table_files.chunks, "__kwdefaults__", {"rows": 3, "names": None, "groups": None})
     for name, mark in (("new.csv", ","), ("new.tsv", "\t")):
         with Path(name).open("w", newline="") as stream:
             csv.writer(stream, delimiter=mark).writerows([("id", "text"), *zip(NUMBERS, TEXTS, strict=True)])
@@ -120,3 +120,42 @@ def test_rows_of_json_that_are_not_texts(capsys: pytest.CaptureFixture[str]) -> 
     Path("odd.jsonl").write_text('{"text": "a"}\n{"text": null}\n')
     assert run("predict", "run", "odd.jsonl", "--out", "out.csv") == 2
     assert "line 2 of odd.jsonl" in capsys.readouterr().err
+
+
+def test_parquet_is_written_with_numbers() -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert run("predict", "run", "new.csv", "--certify", "--out", "out.parquet") == 0
+    assert run("predict", "run", "new.csv", "--certify", "--out", "out.jsonl") == 0
+    rows = parquet.read_table("out.parquet").to_pylist()
+    assert rows == [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    assert {type(row["probability"]) for row in rows} == {float}
+    assert [row["text"] for row in rows] == TEXTS
+
+
+def test_columns_that_change_their_kind_are_no_parquet(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyarrow")
+    Path("odd.jsonl").write_text('{"text": "a", "n": 1}\n' * 3 + '{"text": "b", "n": "one"}\n')
+    assert run("predict", "run", "odd.jsonl", "--out", "out.parquet") == 2
+    assert "write a .jsonl file" in capsys.readouterr().err
+    assert not Path("out.parquet").exists()
+
+
+def test_a_folder_is_labelled_part_by_part_and_goes_on_where_it_stood(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Path("new.jsonl").read_text().splitlines(keepends=True)
+    Path("many").mkdir()
+    for place, cut in enumerate((lines[:3], lines[3:])):
+        Path(f"many/{place}.jsonl").write_text("".join(cut))
+    assert run("predict", "run", "new.jsonl", "--out", "one.jsonl") == 0
+    assert run("predict", "run", "many", "--out", "parts") == 0
+    parts = sorted(Path("parts").glob("part-*.jsonl"))
+    assert "".join(part.read_text() for part in parts) == Path("one.jsonl").read_text()
+    kept, other = (part.stat() for part in parts)
+    parts[1].unlink()
+    assert run("predict", "run", "many", "--out", "parts") == 0
+    assert "7 texts" in capsys.readouterr().err.splitlines()[-2]
+    assert parts[0].stat().st_mtime_ns == kept.st_mtime_ns
+    assert parts[1].stat().st_mtime_ns > other.st_mtime_ns
+    assert run("predict", "run", "many", "--certify", "--out", "parts") == 2
+    assert "parts of this model and file" in capsys.readouterr().err
+    assert run("predict", "run", "many") == 2
+    assert "--out" in capsys.readouterr().err

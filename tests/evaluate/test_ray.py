@@ -6,16 +6,24 @@ import os
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests import small
 from tests.evaluate.grids import TINY, rows_of, tiny
 
 from sgbt.core.errors import EvaluationError
+from sgbt.data.shards import shards_of
+from sgbt.data.table_files import FileLayout
+from sgbt.data.tables import Table
 from sgbt.evaluate import Grid, bench
+from sgbt.evaluate.labelling import Columns, Labelling
+from sgbt.evaluate.predict_shards import Parts, label_here, label_on_ray
 from sgbt.evaluate.schedule import BenchListener
 from sgbt.evaluate.unit import Unit
+from sgbt.models import TextClassifier
 
 ray = pytest.importorskip("ray")
 
@@ -43,7 +51,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             nodes.shutdown()
 
 
-def small() -> Grid:
+def short_grid() -> Grid:
     return tiny(TINY.replace('[[methods]]\nobjective = "sgbt"\n', "").replace('method = "sgbt"', 'method = "standard"'))
 
 
@@ -67,7 +75,7 @@ class Killer(BenchListener):
 def test_a_cluster_of_two_nodes_gives_the_local_results_though_a_worker_is_killed(cluster: str, tmp_path: Path) -> None:
     from sgbt.evaluate.ray_cluster import RayExecutor
 
-    local = bench(small(), tmp_path / "local", workers=1)
+    local = bench(short_grid(), tmp_path / "local", workers=1)
     killer, used = Killer(), []
 
     class Watched(RayExecutor):
@@ -76,7 +84,7 @@ def test_a_cluster_of_two_nodes_gives_the_local_results_though_a_worker_is_kille
             used.append(unit.kind)
             assert ray.cluster_resources()["CPU"] == 2
 
-    far = bench(small(), tmp_path / "ray", executor=lambda store: Watched(store, address=cluster), listener=killer)
+    far = bench(short_grid(), tmp_path / "ray", executor=lambda store: Watched(store, address=cluster), listener=killer)
     assert killer.killed == 1
     assert far.failed == local.failed == {}
     assert len(used) == 5
@@ -84,6 +92,40 @@ def test_a_cluster_of_two_nodes_gives_the_local_results_though_a_worker_is_kille
     names = ("metrics", "outcomes", "config", "substitutions")
     for here, there in zip(local.records, far.records, strict=True):
         assert [_timeless(getattr(here, name)) for name in names] == [_timeless(getattr(there, name)) for name in names]
+
+
+class DyingOnce(Labelling):
+    """Ends its own process, as a machine that fails does, the first time that it is asked on a worker."""
+
+    def of(self, rows: Table) -> Columns:
+        mark = Path(rows.source).with_name("died")
+        if rows.source.endswith("b.jsonl") and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().of(rows)
+
+
+def test_shards_on_a_cluster_are_the_local_rows_though_a_worker_is_killed(cluster: str, tmp_path: Path) -> None:
+    folder, counts = tmp_path / "texts", Counter[str]()
+    folder.mkdir()
+    for name in "abc":
+        (folder / f"{name}.jsonl").write_text("".join(f'{{"text": "the {name} film {n}"}}\n' for n in range(40)))
+    classifier = TextClassifier(small.model_of("cnn"), small.VOCABULARY, ("no", "yes"), small.TABLE, 64)
+    shards = shards_of(folder, FileLayout(), size=400)
+    assert len(shards) > 3
+    parts = Parts(tmp_path / "here", shards, FileLayout(), Labelling(classifier, classifier.table))
+    label_here(parts, counts.update)
+    far = Parts(tmp_path / "far", shards, FileLayout(), DyingOnce(classifier, classifier.table))
+    label_on_ray(far, Counter[str]().update, address=cluster)
+    assert (folder / "died").exists()
+    for place in range(len(shards)):
+        assert far.part(place).read_bytes() == parts.part(place).read_bytes()
+        assert far.counted(place) == parts.counted(place)
+    assert counts["certified"] + counts["abstained"] + counts["nothing-to-replace"] == 120
+    far.part(1).unlink()
+    again = Counter[str]()
+    label_on_ray(far, again.update, address=cluster)  # only the part that is missing
+    assert again == parts.counted(1)
 
 
 def test_no_cluster_is_one_sentence(tmp_path: Path) -> None:

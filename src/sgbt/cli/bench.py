@@ -28,9 +28,7 @@ def bench_(
         bool, typer.Option("--dry-run", help="Print the work, and the hours and disk it takes here; do nothing.")
     ] = False,
     executor: Annotated[str, typer.Option(help=f"Who does the work: {' or '.join(EXECUTORS)}.")] = "local",
-    address: Annotated[
-        str | None, typer.Option(help="The Ray cluster to use, as ray names it: auto, ray://...")
-    ] = None,
+    address: opt.Address = None,
     workers: opt.WorkersOrCores = None,
     data_home: opt.DataHome = None,
 ) -> None:

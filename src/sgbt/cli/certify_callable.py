@@ -11,7 +11,6 @@ from rich.table import Table
 from sgbt.bridges.guarded import function_named
 from sgbt.certify.black_box import EncodedSummary, certify_encoded, read_encoder
 from sgbt.certify.black_box.certifying import cost_of
-from sgbt.cli.predict import texts_of
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen, counting
 from sgbt.core.errors import CertificateError
@@ -74,7 +73,7 @@ def read_file(file: Path, reading: Reading, limit: int | None) -> tuple[list[str
     texts: list[str] = []
     names: list[Any] = []
     for rows in chunks(file, format_of(file), reading.layout):
-        texts += texts_of(rows, reading.text)
+        texts += rows.texts(reading.text)
         if reading.label is not None or "label" in rows.columns:
             names += rows.column(reading.label or "label")
     if not names:

@@ -44,7 +44,6 @@ def encode_(
 
     With --label, words that distinguish labels stay in clusters of their own.
     """
-    from sgbt.cli.predict import texts_of
     from sgbt.data.row_writers import writing
     from sgbt.data.table_files import chunks, format_of
 
@@ -60,7 +59,7 @@ def encode_(
     total = 0
     with writing(out, otherwise=form) as write:
         for rows in chunks(file, form, reading.layout):
-            texts = texts_of(rows, reading.text)
+            texts = rows.texts(reading.text)
             column = next(name for name, cells in rows.columns.items() if cells is texts)
             write({**rows.columns, column: [made.encode(each) for each in texts]})
             total += len(texts)
@@ -78,7 +77,6 @@ def _fitted(
 ) -> AnyEncoder:
     from sgbt.certify.black_box.encoder import DISTINCTION
     from sgbt.certify.black_box.fitting import fit_encoder, fit_traded, threat_of
-    from sgbt.cli.predict import texts_of
     from sgbt.core.errors import LexiconError
     from sgbt.data.table_files import chunks, format_of
 
@@ -86,7 +84,7 @@ def _fitted(
     texts: list[str] = []
     labels: list[str] = []
     for rows in chunks(file, format_of(file), reading.layout):
-        texts += texts_of(rows, reading.text)
+        texts += rows.texts(reading.text)
         labels += [str(each) for each in rows.column(reading.label)] if reading.label else []
 
     def fit(chosen: float) -> AnyEncoder:

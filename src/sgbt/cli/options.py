@@ -44,6 +44,7 @@ Threads = Annotated[int | None, typer.Option(min=1, max=MOST_AT_ONCE, help="Proc
 _workers = typer.Option(min=1, max=MOST_AT_ONCE, help="Processes at once; by themselves as many as fit the work.")
 Workers = Annotated[int, _workers]
 WorkersOrCores = Annotated[int | None, _workers]
+Address = Annotated[str | None, typer.Option(help="The Ray cluster to use, as ray names it: auto, ray://...")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST, help="Seed of everything random.")]
 Limit = Annotated[
     int | None, typer.Option(min=1, max=LARGEST, help="Only the first so many texts; otherwise all of them.")

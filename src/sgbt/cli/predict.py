@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,59 +15,120 @@ from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from sgbt.certify import Prepared
-    from sgbt.data.tables import Table
-    from sgbt.models import TextClassifier
+    from sgbt.evaluate.labelling import Labelling
 
 FORMAT = "Format of the file: csv, tsv, jsonl, text (one text in each line) or parquet; otherwise by its name."
+SHARDS = "Files that outgrow a machine (--ray)"
 
 
 @opt.reads(without=("label", "drop_empty"))
 def predict_(
     run: opt.Run,
-    file: Annotated[str, typer.Argument(help="A CSV, TSV, JSONL, text or Parquet file; - is standard input.")],
+    file: Annotated[
+        str, typer.Argument(help="A CSV, TSV, JSONL, text or Parquet file, or a folder of such; - is standard input.")
+    ],
     reading: Reading,
     certify: Annotated[bool, typer.Option("--certify", help="Add verdict, margin and radius of each text.")] = False,
     max_substitutions: opt.Budget = None,
     substitutions: opt.Substitutions = opt.MODEL,
     vectors: opt.Vectors = "glove",
     out: Annotated[
-        Path | None, typer.Option(help="A .csv, .tsv or .jsonl file for the rows; otherwise standard output.")
+        Path | None,
+        typer.Option(
+            help="A .csv, .tsv, .jsonl or .parquet file for the rows, otherwise standard output; with --ray or a "
+            "folder, a folder for their parts."
+        ),
     ] = None,
     format_: Annotated[str | None, typer.Option("--format", rich_help_panel=opt.READING, help=FORMAT)] = None,
+    ray: Annotated[
+        bool, typer.Option("--ray", rich_help_panel=SHARDS, help="Label shards on a Ray cluster; see --address.")
+    ] = False,
+    address: opt.Address = None,
+    workers: opt.WorkersOrCores = None,
     threads: opt.Threads = None,
     data_home: opt.DataHome = None,
 ) -> None:
-    """Label the texts of a file. Every column is kept; the file needs no labels, and may be of any size."""
-    from sgbt.certify import Prepared
+    """Label the texts of a file. Every column is kept; the file needs no labels, and may be of any size.
+
+    With --ray, or for a folder, each shard of the rows is a part of its own in the folder --out, and the same command
+    goes on where it stood.
+    """
     from sgbt.cli.screen import counting
-    from sgbt.data.row_writers import writing
-    from sgbt.data.table_files import chunks
+    from sgbt.evaluate.labelling import Labelling
     from sgbt.models import load_classifier
 
     opt.use_threads(threads)
     classifier = load_classifier(run)
-    prepared = None
-    if certify:
-        table = opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
-        prepared = Prepared.of(classifier, table)
-    source = sys.stdin if file == "-" else Path(file)
-    form = _format(file, format_)
+    table = opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home) if certify else None
+    labelling = Labelling(classifier, table, reading.text, max_substitutions)
     found: Counter[str] = Counter()
-    with counting() as bars, writing(out, otherwise=form) as write:
+    with counting() as bars:
         task = bars.add_task("predicting", total=None)
-        for rows in chunks(source, form, reading.layout):
-            added = _added(classifier, prepared, texts_of(rows, reading.text), max_substitutions)
-            _refuse_taken(rows, added)
-            write({**rows.columns, **added})
-            found.update(added["predicted"] + added.get("verdict", []))
-            bars.update(task, advance=len(rows))
+
+        def tell(counts: Counter[str]) -> None:
+            found.update(counts)
+            bars.update(task, advance=sum(counts[name] for name in classifier.label_names))
+
+        if ray or (file != "-" and Path(file).is_dir()):
+            _parts(labelling, file, reading, out, format_, tell, ray=ray, address=address, workers=workers)
+        else:
+            _rows(labelling, file, reading, out, format_, tell)
     screen = Screen(stderr=True)
     counts = [f"{name} {found[name]:,}" for name in (*classifier.label_names, *sorted(found)) if name in found]
     total = sum(found[name] for name in classifier.label_names)
     screen.print(f"{total:,} texts: {', '.join(dict.fromkeys(counts))}", soft_wrap=True, markup=False)
     if out:
         screen.print(f"rows in {out}", soft_wrap=True, markup=False)
+
+
+def _rows(
+    labelling: Labelling,
+    file: str,
+    reading: Reading,
+    out: Path | None,
+    format_: str | None,
+    tell: Callable[[Counter[str]], None],
+) -> None:
+    """One file in, one file out."""
+    from sgbt.data.row_writers import writing
+    from sgbt.data.table_files import chunks
+
+    form = _format(file, format_)
+    with writing(out, otherwise=form) as write:
+        for rows in chunks(sys.stdin if file == "-" else Path(file), form, reading.layout):
+            columns = labelling.of(rows)
+            write(columns)
+            tell(labelling.counts(columns))
+
+
+def _parts(
+    labelling: Labelling,
+    file: str,
+    reading: Reading,
+    out: Path | None,
+    format_: str | None,
+    tell: Callable[[Counter[str]], None],
+    *,
+    ray: bool,
+    address: str | None,
+    workers: int | None,
+) -> None:
+    """A folder or a large file in, a folder of parts out."""
+    from sgbt.core.errors import DataError
+    from sgbt.data.shards import shards_of
+    from sgbt.evaluate.predict_shards import Parts, label_here, label_on_ray
+
+    if out is None or file == "-":
+        got = "standard input" if file == "-" else "none"
+        raise DataError(expected="a file or folder, and a folder for the parts of its rows", got=got, where="--out")
+    form = None if format_ is None else _format(file, format_)
+    parts = Parts(out, shards_of(Path(file), reading.layout, form), reading.layout, labelling)
+    for place in range(len(parts.shards)):
+        tell(parts.counted(place) or Counter())
+    if ray:
+        label_on_ray(parts, tell, address=address, workers=workers)
+    else:
+        label_here(parts, tell)
 
 
 def _format(file: str, name: str | None) -> str:
@@ -78,46 +140,3 @@ def _format(file: str, name: str | None) -> str:
     if name not in FORMATS:
         raise DataError(expected=f"one of {', '.join(FORMATS)}", got=repr(name), where="--format")
     return name
-
-
-def texts_of(rows: Table, column: str | None) -> list[str]:
-    """The texts of a file: of the column named, of the only one, or of that named text."""
-    from sgbt.core.errors import DataError
-
-    only = next(iter(rows.columns)) if len(rows.columns) == 1 else "text"
-    texts = rows.column(column or only)
-    for place, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise DataError(
-                expected="a text", got=repr(text)[:80], where=rows.where(place), remedy="fill or drop the row"
-            )
-    return texts
-
-
-def _added(
-    classifier: TextClassifier, prepared: Prepared | None, texts: list[str], budget: int | None
-) -> dict[str, list[Any]]:
-    from sgbt.certify import certify
-    from sgbt.certify.rows.summary import PREDICTED, PROVEN, predicted_cells, proven_cells
-
-    answers = classifier.predict(texts)
-    largest = answers.probabilities.max(axis=1).tolist()
-    names: tuple[str, ...] = PREDICTED
-    cells: list[tuple[str, ...]] = [predicted_cells(*each) for each in zip(answers.labels, largest, strict=True)]
-    if prepared is not None:
-        names += PROVEN
-        proofs = certify(prepared, texts, max_substitutions=budget)
-        cells = [(*own, *proven_cells(proof)) for own, proof in zip(cells, proofs, strict=True)]
-    return {name: [row[place] for row in cells] for place, name in enumerate(names)}
-
-
-def _refuse_taken(rows: Table, added: dict[str, list[Any]]) -> None:
-    from sgbt.core.errors import DataError
-
-    if taken := [name for name in added if name in rows.columns]:
-        raise DataError(
-            expected="a file without the columns that are added",
-            got=repr(taken[0]),
-            where=rows.source,
-            remedy="rename it",
-        )

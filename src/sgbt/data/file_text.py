@@ -103,6 +103,12 @@ def encoding_of(path: Path, asked: str = AUTO) -> str:
     return name
 
 
+def beginning_of(path: Path, asked: str = AUTO) -> str:
+    """The encoding of a file that is too large to be looked through: the one asked for, or what its beginning shows."""
+    with opened(path) as stream:
+        return _by_head(stream.read(1 << 16), str(path)) if asked == AUTO else _known(asked)
+
+
 def spreadsheet(path: Path) -> DataError:
     """The error of a file that a spreadsheet program wrote in its own format."""
     return DataError(

@@ -9,15 +9,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from sgbt.core.errors import DataError
 from sgbt.core.files import atomic_write
-from sgbt.data.table_files import format_of
+from sgbt.data.table_files import format_of, pyarrow_for
 
 Columns = dict[str, list[Any]]
 Write = Callable[[Columns], None]
-WRITTEN = ("csv", "tsv", "jsonl")
+WRITTEN = ("csv", "tsv", "jsonl", "parquet")
+AS_TEXT = WRITTEN[:-1]
 
 
 @contextmanager
@@ -27,13 +28,19 @@ def writing(out: Path | None, *, otherwise: str) -> Iterator[Write]:
     Without a file, to standard output in the format `otherwise`.
     """
     if out is None:
-        yield _writer(sys.stdout, otherwise if otherwise in WRITTEN else "csv", "standard output")
+        yield _writer(sys.stdout, otherwise if otherwise in AS_TEXT else "csv", "standard output")
         sys.stdout.flush()
         return
     form = format_of(out)
     if form not in WRITTEN or out.suffix.lower() == ".gz":
-        raise DataError(expected="a file ending in .csv, .tsv or .jsonl to write", got=repr(out.name), where="--out")
+        raise DataError(
+            expected="a file ending in .csv, .tsv, .jsonl or .parquet to write", got=repr(out.name), where="--out"
+        )
     with atomic_write(out) as stream:
+        if form == "parquet":
+            with _parquet(stream, str(out)) as write:
+                yield write
+            return
         yield _writer(codecs.getwriter("utf-8")(stream), form, str(out))
 
 
@@ -62,6 +69,39 @@ def _writer(stream: TextIO | codecs.StreamWriter, form: str, name: str) -> Write
         rows.writerows([_cell(value) for value in row] for row in zip(*cells, strict=True))
 
     return write
+
+
+@contextmanager
+def _parquet(stream: BinaryIO, name: str) -> Iterator[Write]:
+    """Columns are of the kinds that the first rows show; one that is empty there is taken to be text."""
+    pyarrow, parquet = pyarrow_for(name)
+    file: Any = None
+
+    def write(columns: Columns) -> None:
+        nonlocal file
+        try:
+            rows = pyarrow.table(columns, schema=file and file.schema)
+            if file is None:
+                text = [
+                    field.with_type(pyarrow.string()) if field.type == pyarrow.null() else field
+                    for field in rows.schema
+                ]
+                rows = rows.cast(pyarrow.schema(text))
+                file = parquet.ParquetWriter(stream, rows.schema)
+            file.write_table(rows)
+        except (pyarrow.ArrowException, KeyError) as problem:
+            raise DataError(
+                expected="columns of one kind, the same in every row",
+                got=str(problem).splitlines()[0],
+                where=name,
+                remedy="write a .jsonl file, whose rows may differ",
+            ) from problem
+
+    try:
+        yield write
+    finally:
+        if file is not None:
+            file.close()
 
 
 def _cell(value: Any) -> Any:

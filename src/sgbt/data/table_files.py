@@ -7,6 +7,7 @@ import io
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -75,7 +76,7 @@ def read_table(path: Path, layout: FileLayout | None = None, *, names: Sequence[
 
 def read_csv(text: str, *, source: str) -> Table:
     """The rows of a CSV file that is at hand as text; `source` is what errors call it."""
-    return Table.joined(_with_rows(_rows_of("csv", io.StringIO(text, newline=""), source, FileLayout()), source))
+    return Table.joined(_with_rows(rows_of("csv", io.StringIO(text, newline=""), source, FileLayout()), source))
 
 
 def chunks(
@@ -85,17 +86,21 @@ def chunks(
     *,
     rows: int = ROWS,
     names: Sequence[str] | None = None,
+    groups: range | None = None,
 ) -> Iterator[Table]:
-    """The rows of a file, or of a stream such as standard input, as tables of at most `rows` rows."""
+    """The rows of a file, or of a stream such as standard input, as tables of at most `rows` rows.
+
+    `groups` are the row groups to read of a Parquet file; otherwise all of them.
+    """
     layout = layout or FileLayout()
     name = str(source) if isinstance(source, Path) else "standard input"
     if form == "parquet":
         if not isinstance(source, Path):
             raise DataError(expected="a Parquet file", got="standard input", remedy="write it to a file first")
-        yield from _with_rows(_parquet(source, min(rows, 1 << 16)), name)
+        yield from _with_rows(_parquet(source, min(rows, 1 << 16), groups), name)
         return
     with lines_of(source, layout.encoding) as lines:
-        yield from _with_rows(_rows_of(form, lines, name, layout, rows, names), name)
+        yield from _with_rows(rows_of(form, lines, name, layout, rows, names), name)
 
 
 def _with_rows(tables: Iterator[Table], name: str) -> Iterator[Table]:
@@ -110,7 +115,7 @@ def _with_rows(tables: Iterator[Table], name: str) -> Iterator[Table]:
         raise DataError(expected="rows of data", got=got, where=name)
 
 
-def _rows_of(
+def rows_of(
     form: str,
     lines: Iterable[str],
     name: str,
@@ -118,6 +123,7 @@ def _rows_of(
     rows: int = 1 << 40,
     names: Sequence[str] | None = None,
 ) -> Iterator[Table]:
+    """The rows of lines in a format; `name` is what errors call where they came from."""
     if form in ("csv", "tsv"):
         return _csv(lines, name, rows, "," if form == "csv" else "\t", layout, names)
     make: Callable[[Iterable[str], str], Iterator[tuple[int, dict[str, Any]]]] = _jsonl if form == "jsonl" else _text
@@ -215,27 +221,40 @@ def _objects(found: Iterator[tuple[int, dict[str, Any]]], name: str, rows: int) 
         yield Table(name, {key: [row.get(key) for _, row in part] for key in keys}, [number for number, _ in part])
 
 
-def _parquet(path: Path, rows: int) -> Iterator[Table]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ModuleNotFoundError as problem:
-        raise DataError(
-            expected="pyarrow, which reads Parquet",
-            got="an environment without it",
-            where=str(path),
-            remedy="pip install 'sgbt[parquet]'",
-        ) from problem
+def _parquet(path: Path, rows: int, groups: range | None) -> Iterator[Table]:
+    with parquet_file(path) as file:
+        done = 0
+        for batch in file.iter_batches(batch_size=rows, row_groups=None if groups is None else [*groups]):
+            yield Table(str(path), batch.to_pydict(), range(done + 1, done + len(batch) + 1))
+            done += len(batch)
+
+
+@contextmanager
+def parquet_file(path: Path) -> Iterator[Any]:
+    """A Parquet file as pyarrow reads it; what is wrong with it is said in a sentence."""
+    pyarrow, parquet = pyarrow_for(str(path))
     with opened(path) as stream:
         source = pyarrow.BufferReader(stream.read()) if path.suffix.lower() == ".gz" else path
         try:
-            done = 0
-            with pyarrow.parquet.ParquetFile(source) as file:
-                for batch in file.iter_batches(batch_size=rows):
-                    yield Table(str(path), batch.to_pydict(), range(done + 1, done + len(batch) + 1))
-                    done += len(batch)
+            with parquet.ParquetFile(source) as file:
+                yield file
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:
             reason = str(problem).splitlines()[0].rpartition("': ")[2]  # the path in front is named once, below
             raise DataError(
                 expected="a whole Parquet file", got=f"one that cannot be read ({reason})", where=str(path)
             ) from problem
+
+
+def pyarrow_for(where: str) -> tuple[Any, Any]:
+    """The packages pyarrow and pyarrow.parquet."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ModuleNotFoundError as problem:
+        raise DataError(
+            expected="pyarrow, which reads and writes Parquet",
+            got="an environment without it",
+            where=where,
+            remedy="pip install 'sgbt[parquet]'",
+        ) from problem
+    return pyarrow, parquet

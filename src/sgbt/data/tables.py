@@ -60,6 +60,17 @@ class Table:
             remedy=f"did you mean {near[0]!r}?" if near else remedy,
         )
 
+    def texts(self, name: str | None = None) -> list[str]:
+        """The texts: the column named, the only one, or that named text."""
+        only = next(iter(self.columns)) if len(self.columns) == 1 else "text"
+        found = self.column(name or only)
+        for place, text in enumerate(found):
+            if not isinstance(text, str):
+                raise DataError(
+                    expected="a text", got=repr(text)[:80], where=self.where(place), remedy="fill or drop the row"
+                )
+        return found
+
 
 def shown(names: Collection[str], *, form: Callable[[str], str] = repr) -> str:
     """Names in a row for a sentence: the first few, each cut where it is long, and how many there are in all."""

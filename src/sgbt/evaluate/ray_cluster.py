@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import socket
 import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +36,10 @@ class RayExecutor:
     def __init__(
         self, store: Store, *, address: str | None = None, workers: int | None = None, data_home: Path | None = None
     ) -> None:
-        self._ray = _ray()
         if workers is not None and workers < 1:
             raise EvaluationError(expected="one worker or more", got=str(workers), where="--workers")
-        self._ours = not self._ray.is_initialized()
-        if self._ours:
-            self._connect(address)
+        self._held = ExitStack()
+        self._ray = self._held.enter_context(connected(address))
         self._home = str(data_home.expanduser().resolve()) if data_home else None
         self._folder = str(store.folder.resolve())
         self._mark = uuid.uuid4().hex
@@ -78,20 +78,7 @@ class RayExecutor:
         for task in self._running:
             self._ray.cancel(task, force=True)
         self._ray.kill(self._board)
-        if self._ours:
-            self._ray.shutdown()
-
-    def _connect(self, address: str | None) -> None:
-        try:
-            _knock(address)
-            self._ray.init(address=address, log_to_driver=False, logging_level="error", include_dashboard=None)
-        except (OSError, ValueError, RuntimeError) as problem:
-            raise EvaluationError(
-                expected="a Ray cluster",
-                got=str(problem).splitlines()[0],
-                where=f"--address {address}",
-                remedy="start one with `ray start --head`, or leave --address out",
-            ) from problem
+        self._held.close()
 
     def _ended(self, task: Any) -> Event:
         key = self._running.pop(task)
@@ -107,6 +94,29 @@ class RayExecutor:
         except self._ray.exceptions.RayError:  # the board went down with its machine: nothing but the view needs it
             return {}
         return found
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[Any]:
+    """The package ray, connected to a cluster; one that is not connected yet is left in the end."""
+    ray = _ray()
+    if ray.is_initialized():
+        yield ray
+        return
+    try:
+        _knock(address)
+        ray.init(address=address, log_to_driver=False, logging_level="error", include_dashboard=None)
+    except (OSError, ValueError, RuntimeError) as problem:
+        raise EvaluationError(
+            expected="a Ray cluster",
+            got=str(problem).splitlines()[0],
+            where=f"--address {address}",
+            remedy="start one with `ray start --head`, or leave --address out",
+        ) from problem
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
 
 
 class _Board:
@@ -148,7 +158,5 @@ def _ray() -> Any:
     try:
         import ray
     except ModuleNotFoundError as problem:
-        raise EvaluationError(
-            expected="the package ray", got="none", where="--executor ray", remedy="pip install 'sgbt[ray]'"
-        ) from problem
+        raise EvaluationError(expected="the package ray", got="none", remedy="pip install 'sgbt[ray]'") from problem
     return ray
