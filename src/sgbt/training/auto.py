@@ -1,8 +1,8 @@
 """auto: a model, its settings and its probabilities, chosen for a dataset; the choice says its reasons.
 
 Trained are n-grams of synonym clusters, on the worst case of all substitutions. Where the dataset is small enough, a
-coarser clustering and a bag of words beside the n-grams are tried too, and what certifies most of dev is taken. Then
-the temperature is chosen on dev (`sgbt.training.calibration`). Rare classes weigh more where classes are unbalanced.
+coarser clustering, three clusterings at once and a bag of words beside the n-grams are tried too, and what certifies
+most of dev is taken. Then the temperature is chosen on dev (`sgbt.training.calibration`). Rare classes weigh more where classes are unbalanced.
 """
 
 from __future__ import annotations
@@ -42,8 +42,11 @@ from sgbt.training.objectives.ibp import IBP
 from sgbt.training.objectives.objective import Objective, Standard
 from sgbt.training.recipes import best_weight
 
-FINE, COARSE = 3.0, 0.3
+FINEST, FINE, COARSE = 30.0, 3.0, 0.3
 """Resolutions of synonym clusters: the smaller, the fewer and larger they are."""
+CLUSTERINGS = {(FINE,): "fine synonym clusters", (COARSE,): "coarse synonym clusters"}
+CLUSTERINGS[FINE, COARSE, FINEST] = "three clusterings of synonyms"
+"""What n-grams are read from, with the names that the reasons use."""
 KAPPA = 0.8
 """The share of the loss that is on the worst case."""
 SMALL, MEDIUM, LARGE = 3_000_000, 12_000_000, 25_000_000
@@ -59,7 +62,7 @@ class SizeSettings:
 
     longest: int
     minimum_count: int
-    resolutions: tuple[float, ...]
+    clusterings: tuple[tuple[float, ...], ...]
     words_beside: bool
 
     @staticmethod
@@ -68,7 +71,7 @@ class SizeSettings:
         size = words * classes
         longest = 4 if size <= MEDIUM else 3 if size <= LARGE else 2
         small = size <= SMALL
-        return SizeSettings(longest, 2 if size <= MEDIUM else 5, (FINE, COARSE) if small else (FINE,), small)
+        return SizeSettings(longest, 2 if size <= MEDIUM else 5, tuple(CLUSTERINGS) if small else ((FINE,),), small)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,8 +93,8 @@ class Candidate:
         return {"accuracy": clean / texts, "certified": proven / texts, "score": proven / texts}
 
     def __str__(self) -> str:
-        shares = "{certified:.1%} certified, {accuracy:.1%} right".format(**self.scores) if self.scores else "no dev"
-        return f"{self.title}: {shares}"
+        shares = "{certified:.1%} certified, {accuracy:.1%} right".format(**self.scores) if self.scores else ""
+        return f"{self.title}: {shares}" if shares else self.title
 
 
 @dataclass(eq=False)
@@ -119,16 +122,17 @@ class ModelSearch:
         self.weights = class_weights(self.train.labels, self.dataset.classes)
         self.settings = SizeSettings.of(int(self.train.rows.lengths.sum()), self.dataset.classes)
 
-    def ngrams(self, resolution: float) -> Candidate:
+    def ngrams(self, resolutions: tuple[float, ...]) -> Candidate:
         """N-grams of clusters."""
-        own, kind = self.settings, "coarse" if resolution == COARSE else "fine"
+        own = self.settings
         model = BagOfNgrams(
             classes=self.dataset.classes,
             longest=own.longest,
-            resolution=resolution,
+            resolution=resolutions[0],
+            more_resolutions=resolutions[1:],
             minimum_count=own.minimum_count,
         )
-        return self._fitted(f"n-grams over {kind} synonym clusters", model, PRESETS[model.kind])
+        return self._fitted(f"n-grams over {CLUSTERINGS[resolutions]}", model, PRESETS[model.kind])
 
     def with_words(self, first: Candidate) -> Candidate:
         """A bag of words added, times the weight with the least worst-case cross-entropy on dev."""
@@ -191,9 +195,11 @@ class Choice:
 
 def choose(search: ModelSearch) -> tuple[Candidate, Choice]:
     """The candidate that certifies most of dev, calibrated."""
-    tried = [search.ngrams(resolution) for resolution in search.settings.resolutions]
+    several = len(search.dev) and search.table is not None
+    clusterings = search.settings.clusterings if several else search.settings.clusterings[:1]
+    tried = [search.ngrams(each) for each in clusterings]
     best = max(tried, key=_rank)
-    if search.settings.words_beside and len(search.dev) and search.table is not None:
+    if search.settings.words_beside and several:
         tried.append(search.with_words(best))
         best = max(tried, key=_rank)
     factor = best_scale(best.margins.clean, search.labels)
@@ -213,7 +219,10 @@ def _rank(candidate: Candidate) -> float:
 def _lines(search: ModelSearch, tried: list[Candidate], best: Candidate, factor: float) -> tuple[str, str, str]:
     own, texts, words = search.settings, len(search.train), int(search.train.rows.lengths.sum())
     others = "; ".join(str(each) for each in tried if each is not best)
-    why = f"most of dev (others: {others})" if others else "the one tried for so many words and classes"
+    if not len(search.dev):
+        why = "the one taken where there is no dev to choose by"
+    else:
+        why = f"most of dev (others: {others})" if others else "the one tried for so many words and classes"
     size = f"{texts:,} texts of {words / max(texts, 1):.0f} words, {search.dataset.classes} classes"
     balance = unbalanced(search.train.labels, search.dataset.label_names)
     before, after = (
