@@ -287,8 +287,8 @@ def test_without_pyarrow_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(DataError) as caught:
         load_dataset(tmp_path / "a.parquet")
     assert str(caught.value) == (
-        f"expected pyarrow, which reads Parquet, got an environment without it in {tmp_path / 'a.parquet'}; "
-        "pip install 'sgbt[parquet]'."
+        f"expected pyarrow, which reads and writes Parquet, got an environment without it in {tmp_path / 'a.parquet'}"
+        "; pip install 'sgbt[parquet]'."
     )
 
 

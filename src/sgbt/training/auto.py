@@ -2,7 +2,8 @@
 
 Trained are n-grams of synonym clusters, on the worst case of all substitutions. Where the dataset is small enough, a
 coarser clustering, three clusterings at once and a bag of words beside the n-grams are tried too, and what certifies
-most of dev is taken. Then the temperature is chosen on dev (`sgbt.training.calibration`). Rare classes weigh more where classes are unbalanced.
+most of dev is taken. Then the temperature is chosen on dev (`sgbt.training.calibration`). Rare classes weigh more where
+classes are unbalanced.
 """
 
 from __future__ import annotations
