@@ -14,9 +14,7 @@ KINDS_OF_MODELS = ("TextCNN", "BiLSTM", "BagOfWords", "BagOfNgrams")
 
 
 def test_a_module_fits_on_four_screens() -> None:
-    """The independent checker is one file, which can be read and run alone: its blank lines do not count."""
     lines = {module: text.splitlines() for module, text in MODULES.items()}
-    lines["certify/checker.py"] = [line for line in lines["certify/checker.py"] if line.strip()]
     assert not {module: len(found) for module, found in lines.items() if len(found) > LONGEST_MODULE}
 
 

@@ -208,5 +208,5 @@ def test_bfloat16_is_read_exactly(kind: str, tmp_path: Path) -> None:
     proofs = certify(found, texts, tiers=("ibp",))
     for proof, other in zip(proofs, certify(precise, texts, tiers=("ibp",)), strict=True):
         assert proof.margin == pytest.approx(other.margin, rel=0, abs=1e-12)
-        assert not own.check(proof.to_row(), texts[proof.index]).fault
+        assert not own.check(proof.to_row(), texts[proof.index])[0]
     assert len(attack(found, texts, found.table, method="greedy")) == len(texts)
