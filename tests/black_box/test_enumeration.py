@@ -139,7 +139,7 @@ def test_certificates_of_callables_are_not_summed_up_as_those_of_models(tmp_path
 
 
 def test_rows_are_resumed_and_belong_to_one_callable(tmp_path, monkeypatch):
-    monkeypatch.setattr("sgbt.certify.black_box.certifying._Prover.rechecked", 0)
+    monkeypatch.setattr("sgbt.certify.black_box.certifying._EncodedProver.rechecked", 0)
     out, classify = tmp_path / "rows.jsonl", random_callable(3, bias=0.6)
     texts = ["good film", "bad movie", "very good"]
     with pytest.raises(AttackError, match="fingerprint"):
