@@ -10,8 +10,8 @@ from torch import Tensor
 
 from sgbt.models.bag_of_words.features import places_of
 
-FACTOR = np.int64(-7046029254386353131)
-"""Odd, about 2^64 divided by the golden ratio: the highest bits of its products spread keys evenly."""
+FACTORS = tuple(map(np.int64, (-7046029254386353131, -4417276706812531889, 1609587929392839161)))
+"""Odd, without small structure: the highest bits of products with one of them spread keys evenly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,25 +19,32 @@ class KeyIndex:
     """The places of sorted distinct keys, two to four slots for each.
 
     A slot has the place of one key that falls there, and `shared` says whether another does: then, where the slot's key
-    is not the one asked for, it is sought in the list.
+    is not the one asked for, it is sought in `rest`, the index of the keys that had to make room, and behind the last
+    factor in the list.
     """
 
     keys: Tensor
     written: int
+    factor: np.int64
     table: np.ndarray
     shared: np.ndarray
+    rest: KeyIndex | None
+    moved: np.ndarray
 
     @staticmethod
-    def of(keys: Tensor) -> KeyIndex:
-        """The index of keys on this machine's memory."""
+    def of(keys: Tensor, factors: tuple[np.int64, ...] = FACTORS) -> KeyIndex:
+        """The index of keys on this machine's memory; `moved` are the places of the keys of `rest`."""
+        factor, *more = factors
         places = np.arange(len(keys), dtype=np.int32)
         bits = max(len(keys).bit_length() + 1, 8)
-        slots = _slots(keys.numpy(), bits)
+        slots = _slots(keys.numpy(), factor, bits)
         table = np.zeros(1 << bits, dtype=np.int32)
         table[slots] = places
+        moved = np.flatnonzero(table[slots] != places)
         shared = np.zeros(1 << bits, dtype=bool)
-        shared[slots[table[slots] != places]] = True
-        return KeyIndex(keys, keys._version, table, shared)
+        shared[slots[moved]] = True
+        rest = KeyIndex.of(keys[torch.from_numpy(moved)], tuple(more)) if more and len(moved) else None
+        return KeyIndex(keys, keys._version, factor, table, shared, rest, np.append(moved, -1))
 
     def still_of(self, keys: Tensor) -> bool:
         """Whether these are the keys that it was made of, and nothing was written to them since."""
@@ -48,16 +55,20 @@ class KeyIndex:
         listed = self.keys.numpy()
         if not len(listed):
             return np.full(len(keys), -1, dtype=np.int64)
-        slots = _slots(keys, len(self.table).bit_length() - 1)
+        slots = _slots(keys, self.factor, len(self.table).bit_length() - 1)
         found = self.table[slots]
         here = listed[found] == keys
         places = np.where(here, found, -1).astype(np.int64, copy=False)
-        rest = np.flatnonzero(self.shared[slots] & ~here)
-        if len(rest):
-            places[rest] = places_of(self.keys, torch.from_numpy(keys[rest])).numpy()
+        left = np.flatnonzero(self.shared[slots] & ~here)
+        if not len(left):
+            return places
+        if self.rest is not None:
+            places[left] = self.moved[self.rest.places(keys[left])]
+        else:
+            places[left] = places_of(self.keys, torch.from_numpy(keys[left])).numpy()
         return places
 
 
-def _slots(keys: np.ndarray, bits: int) -> np.ndarray:
-    product: np.ndarray = (keys * FACTOR).view(np.uint64) >> np.uint64(64 - bits)
+def _slots(keys: np.ndarray, factor: np.int64, bits: int) -> np.ndarray:
+    product: np.ndarray = (keys * factor).view(np.uint64) >> np.uint64(64 - bits)
     return product.view(np.int64)

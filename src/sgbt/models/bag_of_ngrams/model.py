@@ -16,10 +16,10 @@ from sgbt.core.shapes import Int
 from sgbt.data import RaggedIds
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models.arrays import Fault, check_arrays, faults_of_codes, faults_of_keys
+from sgbt.models.bag_of_ngrams.run_index import NOTHING, RunIndex
 from sgbt.models.bag_of_words.features import places_of
 from sgbt.models.blueprint import bag_blueprint, blueprint, empty_bag, read_blueprint, words_read_by
 from sgbt.models.deciding import decides_in
-from sgbt.models.key_index import KeyIndex
 from sgbt.models.shapes import Ids, Logits, Mask
 from sgbt.models.unpadded import has_own_forward, logits_unpadded, rows_of
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
@@ -113,7 +113,7 @@ class BagOfNgrams(nn.Module):
         """An untrained model, by the fields of `BagOfNgramsConfig`. Training gives it its features."""
         super().__init__()
         self.config = replace(config or BagOfNgramsConfig(), **options)
-        self.index: KeyIndex | None = None
+        self.index: RunIndex | None = None
         self.bias = nn.Parameter(torch.zeros(self.config.classes))
         self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))
 
@@ -193,32 +193,55 @@ def _keys_of_runs(codes: Tensor, longest: int) -> list[Tensor]:
 
 @logits_unpadded.register
 def _unpadded(model: BagOfNgrams, texts: RaggedIds) -> Tensor | None:
-    """Runs are looked up first, and only those listed are sorted, so that each counts once in its text."""
+    """Runs are looked up first, and only those listed are sorted, so that each counts once in its text.
+
+    A run is looked up only if its beginning is that of a listed one, which most are not.
+    """
     if has_own_forward(model, BagOfNgrams) or model.keys.device.type != "cpu":
         return None
     if model.index is None or not model.index.still_of(model.keys):
-        model.index = KeyIndex.of(model.keys)
+        model.index = RunIndex.of(model.keys, _beginnings(model.keys))
     row = rows_of(texts).numpy()
     behind = texts.starts[1:][row] - np.arange(len(row))  # words from here to the end
     found = []
     for number, codes in enumerate(model.maps.numpy()):
-        keys = own = codes[texts.flat]
+        own = codes[texts.flat]
+        at, runs, of_map = np.arange(len(own)), own, number << MAP_SHIFT
         for length in range(1, model.config.longest + 1):
             if length > 1:
-                keys = keys[:-1] << BITS | own[length - 1 :]
-            whole = np.flatnonzero(behind[: len(keys)] >= length)
-            last = whole[behind[whole] <= model.config.ending]
-            asked = np.concatenate([keys[whole], keys[last] | AT_THE_END]) | number << MAP_SHIFT
-            places = model.index.places(asked)
-            listed = np.flatnonzero(places >= 0)
-            at = np.concatenate([whole, last])[listed]
-            found.append(row[at] * len(model.keys) + places[listed])
+                whole = behind[at] >= length
+                at, runs = at[whole], runs[whole]
+                runs = runs << BITS | own[at + (length - 1)]
+            places = model.index.places(runs | of_map)
+            found.append(_listed(row[at], places, len(model.keys)))
+            at, runs = at[places != NOTHING], runs[places != NOTHING]
+            if model.config.ending:
+                last = behind[at] <= model.config.ending
+                places = model.index.places(runs[last] | AT_THE_END | of_map)
+                found.append(_listed(row[at[last]], places, len(model.keys)))
     distinct = torch.from_numpy(_distinct(np.concatenate(found)))
     total = torch.zeros(len(texts), model.config.classes, dtype=torch.float64)
     if len(distinct):
         weights = model.weight[distinct % len(model.keys)].double()
         total = total.index_add(0, distinct // len(model.keys), weights)
     return total + model.bias
+
+
+def _beginnings(keys: Tensor) -> Tensor:
+    """The runs that listed ones begin with; one that ends a text begins with itself, wherever else it may stand."""
+    maps, runs = keys >> MAP_SHIFT << MAP_SHIFT, keys & (AT_THE_END - 1)
+    found = [(maps | runs)[keys & AT_THE_END != 0]]
+    for _ in range(LONGEST - 1):
+        maps, runs = maps[runs >= LARGEST], runs[runs >= LARGEST] >> BITS
+        found.append(maps | runs)
+    return torch.cat(found)
+
+
+def _listed(row: np.ndarray, places: np.ndarray, features: int) -> np.ndarray:
+    """One number for each text and listed run."""
+    listed = np.flatnonzero(places >= 0)
+    found: np.ndarray = row[listed] * features + places[listed]
+    return found
 
 
 def _distinct(numbers: np.ndarray) -> np.ndarray:
