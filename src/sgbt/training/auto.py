@@ -45,8 +45,11 @@ from sgbt.training.recipes import best_weight
 
 FINEST, FINE, COARSE = 30.0, 3.0, 0.3
 """Resolutions of synonym clusters: the smaller, the fewer and larger they are."""
-CLUSTERINGS = {(FINE,): "fine synonym clusters", (COARSE,): "coarse synonym clusters"}
-CLUSTERINGS[FINE, COARSE, FINEST] = "three clusterings of synonyms"
+CLUSTERINGS: dict[tuple[float, ...], str] = {
+    (FINE,): "fine synonym clusters",
+    (COARSE,): "coarse synonym clusters",
+    (FINE, COARSE, FINEST): "three clusterings of synonyms",
+}
 """What n-grams are read from, with the names that the reasons use."""
 KAPPA = 0.8
 """The share of the loss that is on the worst case."""

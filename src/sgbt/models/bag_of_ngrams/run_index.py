@@ -1,4 +1,4 @@
-"""Where the weight of a run stands, and whether a listed run begins with it: runs that begin none need not be looked up."""
+"""Where the weight of a run stands, and whether a listed run begins with it: what begins none is not looked up."""
 
 from __future__ import annotations
 
