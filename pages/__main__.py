@@ -1,4 +1,4 @@
-"""Write the numbers and tables of every page anew: `make pages`."""
+"""Write the numbers and tables of every page, and the manual page, anew: `make pages`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from pages.figures import FIGURES
+from pages.man import MAN, man_page
 from pages.markers import filled
 from pages.rows import ROOT
 from sgbt.core.errors import SgbtError
@@ -18,6 +19,8 @@ def current(root: Path = ROOT) -> dict[str, tuple[str, str]]:
     for path in (root / "README.md", *sorted((root / "docs").rglob("*.md"))):
         name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
         found[name] = text, filled(text, FIGURES, name)
+    manual = root / MAN
+    found[MAN] = manual.read_text(encoding="utf-8") if manual.is_file() else "", man_page()
     return found
 
 

@@ -118,6 +118,6 @@ def test_all_pages_are_written_or_none(tmp_path: Path) -> None:
         write(tmp_path)
     assert readme.read_text() == marked
     other.write_text("nothing marked")
-    assert write(tmp_path) == ["README.md"]
+    assert write(tmp_path) == ["README.md", "docs/sgbt.1"]
     assert readme.read_text() == marked.replace("?", "88.3")
     assert write(tmp_path) == []
