@@ -13,9 +13,9 @@ from sgbt.core.errors import TrainingError
 from sgbt.data import Split, TextDataset
 from sgbt.models import BagOfWords, load_classifier
 from sgbt.models.folder import training_note
-from sgbt.training.auto import SizeSettings
 from sgbt.training.balance import class_weights, unbalanced
 from sgbt.training.calibration import best_scale, scale
+from sgbt.training.size_settings import SizeSettings
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -42,40 +42,13 @@ from sgbt.training.loop.trainer import trainer_of
 from sgbt.training.objectives.ibp import IBP
 from sgbt.training.objectives.objective import Objective, Standard
 from sgbt.training.recipes import best_weight
+from sgbt.training.size_settings import CLUSTERINGS, SizeSettings
 
-FINEST, FINE, COARSE = 30.0, 3.0, 0.3
-"""Resolutions of synonym clusters: the smaller, the fewer and larger they are."""
-CLUSTERINGS: dict[tuple[float, ...], str] = {
-    (FINE,): "fine synonym clusters",
-    (COARSE,): "coarse synonym clusters",
-    (FINE, COARSE, FINEST): "three clusterings of synonyms",
-}
-"""What n-grams are read from, with the names that the reasons use."""
 KAPPA = 0.8
 """The share of the loss that is on the worst case."""
-SMALL, MEDIUM, LARGE = 3_000_000, 12_000_000, 25_000_000
-"""Words of train times classes, up to which several models are tried, n-grams have four words, and three."""
 MAX_LENGTH = PRESETS[BagOfNgrams.kind].max_length
 MOST_EPOCHS_OF_WORDS = 8
 TIES = (30.0, 100.0)
-
-
-@dataclass(frozen=True, slots=True)
-class SizeSettings:
-    """What the size of a dataset decides."""
-
-    longest: int
-    minimum_count: int
-    clusterings: tuple[tuple[float, ...], ...]
-    words_beside: bool
-
-    @staticmethod
-    def of(words: int, classes: int) -> SizeSettings:
-        """For so many words of train and so many classes: time and memory grow with their product."""
-        size = words * classes
-        longest = 4 if size <= MEDIUM else 3 if size <= LARGE else 2
-        small = size <= SMALL
-        return SizeSettings(longest, 2 if size <= MEDIUM else 5, tuple(CLUSTERINGS) if small else ((FINE,),), small)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
