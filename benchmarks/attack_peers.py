@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from sgbt.bridges import openattack_classifier
 from sgbt.models import BiLSTM, TextClassifier, TextCNN, load_classifier
-from sgbt.models.activations import ACTIVATIONS
+from sgbt.models.cnn import ACTIVATIONS
 from sgbt.threats import SubstitutionTable
 
 UNKNOWN_WORD = "zzunknown"

@@ -20,7 +20,7 @@ from tests.attacks.world import World
 from sgbt.attacks import AttackBugError, AttackResult, attack, read_rows, summarise, workers, write_textattack_csv
 from sgbt.attacks.campaign import checked
 from sgbt.attacks.edits import TableReach
-from sgbt.attacks.queries.callable import MASK_WORD
+from sgbt.attacks.queries.engine import MASK_WORD
 from sgbt.attacks.result import Swap
 from sgbt.attacks.victim import victim_of
 from sgbt.core.errors import AttackError

@@ -32,9 +32,9 @@ from sgbt.models import (
     cnn,
     save_classifier,
 )
-from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.bag_of_words.features import FAMILIES
 from sgbt.models.blueprint import parts_of
+from sgbt.models.cnn import ACTIVATIONS
 
 TIGHTER = ("linear", "grams")
 """Within a budget the checker counts all words of these one by one, where `certify` bounds some together."""

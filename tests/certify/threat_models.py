@@ -19,9 +19,9 @@ from sgbt.models import (
     TextCNN,
     WordEmbedding,
 )
-from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.bag_of_ngrams.model import AT_THE_END, BITS, MAP_SHIFT
 from sgbt.models.bag_of_words.features import FAMILIES, keys_at
+from sgbt.models.cnn import ACTIVATIONS
 from sgbt.models.sum import Sum
 from sgbt.threats import Vocabulary
 

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.walked import TRAIN, run
 
 from sgbt.cli.verbs import VERBS
-from sgbt.core.visible import visible
+from sgbt.core.errors import visible
 
 COMMANDS: dict[str, list[str]] = {
     "train": ["train", "reviews.csv", *TRAIN, "--out", "fresh"],

@@ -17,8 +17,7 @@ from rich.text import Text
 from tests.cli.walked import run
 
 from sgbt.cli.screen import Screen, prepare_streams
-from sgbt.core.errors import SgbtError, SgbtWarning
-from sgbt.core.visible import visible
+from sgbt.core.errors import SgbtError, SgbtWarning, visible
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eevil\u2066 \x00\r\x08 \udcff"
 MARKS = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), *range(0xFFF9, 0xFFFC))

@@ -8,7 +8,7 @@ from tests import small
 from torch import Tensor
 
 from sgbt.models import TextCNN
-from sgbt.models.activations import ACTIVATIONS
+from sgbt.models.cnn import ACTIVATIONS
 
 
 def plain(model: TextCNN, words: Tensor) -> Tensor:

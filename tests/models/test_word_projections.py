@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sgbt.models import TextCNN
 from sgbt.models import word_projections as module
-from sgbt.models.activations import ACTIVATIONS
+from sgbt.models.cnn import ACTIVATIONS
 from sgbt.models.embedding import WordEmbedding
 from sgbt.models.word_projections import WordProjections
 

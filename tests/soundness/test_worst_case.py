@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests import small
 
 from sgbt.models import BiLSTM, Sum, TextCNN, feature_box, worst_case_logits
-from sgbt.models.activations import ACTIVATIONS
+from sgbt.models.cnn import ACTIVATIONS
 from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable
 
 CODES = torch.tensor([0, 1] + [2 + number // 2 for number in range(len(small.WORDS))])

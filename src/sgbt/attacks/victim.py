@@ -8,12 +8,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sgbt.attacks.edits.engine import ThreatEngine
-from sgbt.attacks.edits.space import ThreatSpace
+from sgbt.attacks.edits.space import ThreatEngine, ThreatSpace
 from sgbt.attacks.queries import query_engine
-from sgbt.attacks.queries.callable import CallableEngine, checked_answer
 from sgbt.attacks.queries.classifier import ClassifierEngine, searched
-from sgbt.attacks.queries.engine import Classify, Neighbourhood, Probabilities, Query, QueryEngine, TextEngine
+from sgbt.attacks.queries.engine import (
+    CallableEngine,
+    Classify,
+    Neighbourhood,
+    Probabilities,
+    Query,
+    QueryEngine,
+    TextEngine,
+    checked_answer,
+)
 from sgbt.attacks.space import SearchSpace
 from sgbt.core.errors import AttackError
 from sgbt.data import Tokenizer

@@ -16,8 +16,8 @@ from sgbt.attacks.result import by_class as answers_by_class
 from sgbt.certify import Certificate
 from sgbt.certify.rows.summary import Summary
 from sgbt.certify.rows.summary import by_class as proofs_by_class
+from sgbt.core.errors import visible
 from sgbt.core.shares import ByClass, Share
-from sgbt.core.visible import visible
 
 if TYPE_CHECKING:
     from sgbt.bridges.card_attacks import CardAttack

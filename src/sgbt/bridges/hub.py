@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sgbt.bridges.model_card import model_card
-from sgbt.core.errors import ModelError
+from sgbt.core.errors import ModelError, visible
 from sgbt.core.files import atomic_folder
-from sgbt.core.visible import visible
 from sgbt.models import TextClassifier, load_classifier
 from sgbt.models.folder import CONFIG, TABLE, VOCABULARY, WEIGHTS
 

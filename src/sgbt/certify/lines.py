@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sgbt.bounds import ACTIVATIONS, Activation, Interval
-from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
+from sgbt.models.cnn import ACTIVATIONS as FUNCTIONS
 
 TIE = 1e-9
 """A choice that is better by less than this is a tie, and the first counts: rounding never decides, so neither do the

@@ -12,13 +12,11 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from sgbt.certify import sums  # noqa: F401  each kind of model registers its verifier, its rounding and its magnitudes
+from sgbt.certify import linear, sums  # noqa: F401  each kind of model registers its verifier, its rounding and its magnitudes
 from sgbt.certify.bilstm import rounding as _bilstm_rounding  # noqa: F401
 from sgbt.certify.bilstm import verifier as _bilstm  # noqa: F401
 from sgbt.certify.cnn import rounding as _cnn_rounding  # noqa: F401
 from sgbt.certify.cnn import verifier as _cnn  # noqa: F401
-from sgbt.certify.linear import rounding as _linear_rounding  # noqa: F401
-from sgbt.certify.linear import verifier as _linear  # noqa: F401
 from sgbt.certify.separable import SeparableBound
 from sgbt.certify.specification import Specification
 from sgbt.certify.verifier import Verifier, WeightedVerifier, verifiers

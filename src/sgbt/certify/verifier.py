@@ -71,7 +71,7 @@ def verifiers(model: Any, spec: Specification, tables: WordTables) -> list[Verif
     `tables` serves all specifications for this model. A model of another kind needs only a worst case
     (`sgbt.models.worst_case_logits`), which then is every tier.
     """
-    from sgbt.certify.linear.verifier import WorstCaseVerifier
+    from sgbt.certify.linear import WorstCaseVerifier
 
     return [WorstCaseVerifier(model, spec)]
 

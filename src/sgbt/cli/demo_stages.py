@@ -13,7 +13,7 @@ from rich.console import Console
 
 from sgbt.attacks import AttackResult, attack
 from sgbt.certify import Certificate, certify, check_consistent
-from sgbt.certify.rows.texts import KnownTexts
+from sgbt.certify.rows.file import KnownTexts
 from sgbt.cli import options as opt
 from sgbt.cli.attack_view import AttackView
 from sgbt.cli.reading import Reading

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from sgbt.core.errors import SgbtWarning
-from sgbt.core.visible import visible
+from sgbt.core.errors import SgbtWarning, visible
 
 if TYPE_CHECKING:  # imported where a bar is drawn: `sgbt --help` draws none
     from rich.progress import Progress as Bars

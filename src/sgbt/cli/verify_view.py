@@ -14,7 +14,7 @@ from sgbt.certify import Certificate, Verified, read_rows
 from sgbt.certify.edits import ThreatCertificate
 from sgbt.certify.rows import kind_in
 from sgbt.certify.rows.comparison import Sample
-from sgbt.certify.rows.texts import KnownTexts
+from sgbt.certify.rows.file import KnownTexts
 from sgbt.cli import options as opt
 from sgbt.cli.reading import Reading
 from sgbt.core.errors import CertificateError

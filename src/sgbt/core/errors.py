@@ -2,16 +2,33 @@
 
 Every error that bad input, a missing file or a full disk can cause is an `SgbtError`. Its text says what was expected,
 what came instead, where, and what to do. The command line prints it and leaves with exit code 2.
+
+File names, labels, words and texts of others can hold anything. What would steer a terminal, or turn the order of
+letters, is written out (`visible`): control characters (C0 but for line break and tab, delete, C1), marks that override
+the direction of writing, and halves of surrogate pairs appear as their escapes.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
 from collections.abc import Iterable
 from numbers import Integral
 
-from sgbt.core.visible import visible
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]"
+)
+
+
+def visible(text: str) -> str:
+    """The same text, with an escape in place of every character that does more than stand where it is."""
+    return _STEERING.sub(_escape, text) if _STEERING.search(text) else text
+
+
+def _escape(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
 
 
 class SgbtError(Exception):

@@ -10,14 +10,45 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sgbt.bounds.activations import softplus
 from sgbt.core.errors import ModelError
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.deciding import decides_in
 from sgbt.models.embedding import WordEmbedding, check_reading
 from sgbt.models.shapes import Features, Ids, Lengths, Logits, Mask, Vectors
 from sgbt.models.word_projections import WordProjections, window_sums
 from sgbt.threats.vocabulary import PADDING
+
+
+@dataclass(frozen=True, slots=True)
+class Nonlinearity:
+    """A function that never falls, except perhaps below its single lowest point."""
+
+    function: Callable[[Tensor], Tensor]
+    lowest: float | None = None
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the largest value always comes from the largest argument."""
+        return self.lowest is None
+
+    def range(self, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+        """The exact range over boxes: ends, and the lowest point where it is inside."""
+        ends = self.function(lower), self.function(upper)
+        if self.lowest is None:
+            return ends
+        deepest = self.function(torch.maximum(torch.minimum(lower.new_tensor(self.lowest), upper), lower))
+        return torch.minimum(torch.minimum(*ends), deepest), torch.maximum(*ends)
+
+
+ACTIVATIONS = {
+    "tanh": Nonlinearity(torch.tanh),
+    "sigmoid": Nonlinearity(torch.sigmoid),
+    "softplus": Nonlinearity(softplus),
+    "relu": Nonlinearity(torch.relu),
+    "gelu": Nonlinearity(nn.functional.gelu, lowest=-0.7517915246935645),
+}
+
 
 POSITIONS_AT_ONCE = 4096
 """Without gradients, texts are read in parts of about so many positions, so that what is made of them stays in the

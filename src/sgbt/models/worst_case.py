@@ -16,9 +16,8 @@ from torch import Tensor, nn
 from sgbt.bounds.ibp import Pair, extremes_over_choices, through_lstm, through_windows, worst_logits
 from sgbt.core.errors import ModelError
 from sgbt.core.shapes import Bool, Int
-from sgbt.models.activations import ACTIVATIONS
 from sgbt.models.bilstm import BiLSTM, reversed_within
-from sgbt.models.cnn import TextCNN
+from sgbt.models.cnn import ACTIVATIONS, TextCNN
 from sgbt.models.shapes import Allowed, Choices, Ids, Labels, Logits, Mask
 from sgbt.threats.vocabulary import PADDING
 

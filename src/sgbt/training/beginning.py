@@ -15,8 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from sgbt.core.errors import TrainingError
-from sgbt.core.visible import visible
+from sgbt.core.errors import TrainingError, visible
 from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.models import AnyModel, weights_hash
 from sgbt.models.blueprint import blueprint

@@ -4,6 +4,8 @@ A place is a stretch of the text, and its choices are the edits that may be made
 doubled or misspelt; two neighbours swapped or run together; words put between others. A text of the space is a
 choice at every place. Not every such text is one: edits must lie beside each other and keep the budgets (`admits`).
 What is written is read again from its string, so nothing here has to be believed: `is_reachable` has the last word.
+
+The texts of a threat's space, scored as strings: each distinct one is asked about once.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgbt.attacks.edits.typing_errors import TypingErrors
+from sgbt.attacks.queries.engine import CallableEngine, Classify
 from sgbt.attacks.space import SearchSpace, State
 from sgbt.data.tokenizer import Tokens, in_casing_of
 from sgbt.threats import Threat
@@ -227,3 +230,14 @@ def _letters_behind(text: str, end: int) -> str:
     while at < len(text) and not text[at].isspace():
         at += 1
     return text[end:at]
+
+
+class ThreatEngine(CallableEngine):
+    """What a victim says about texts as they are written; of a state that is none, what it says about the original."""
+
+    def __init__(self, classify: Classify, space: ThreatSpace) -> None:
+        super().__init__(classify, space, space.tokens)
+        self._edits = space
+
+    def _written(self, state: State) -> str:
+        return self._edits.spaced(state) if self._edits.admits(state[None])[0] else self._edits.tokens.text

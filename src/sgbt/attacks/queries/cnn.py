@@ -19,7 +19,7 @@ from sgbt.attacks.queries.caches import WordRows
 from sgbt.attacks.queries.engine import IdQuery, Ids, Neighbourhood, query_engine
 from sgbt.attacks.queries.text_windows import TextWindows
 from sgbt.models import TextCNN
-from sgbt.models.activations import ACTIVATIONS
+from sgbt.models.cnn import ACTIVATIONS
 
 Array = NDArray[Any]
 

@@ -12,8 +12,7 @@ from sgbt.certify.black_box.certifying import prover_of_encoded
 from sgbt.certify.black_box.edited import EditedEncoder
 from sgbt.certify.black_box.encoder import Encoder
 from sgbt.certify.black_box.fitting import AnyEncoder
-from sgbt.certify.rows.claims import Claims, claims_of, other_model
-from sgbt.certify.rows.running import Prover
+from sgbt.certify.rows.running import Claims, Prover, claims_of, other_model
 from sgbt.core.errors import CertificateError
 
 

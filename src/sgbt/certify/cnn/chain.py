@@ -20,7 +20,7 @@ from sgbt.certify.cnn.windows import WindowBoxes
 from sgbt.certify.specification import Specification
 from sgbt.core.shapes import Float
 from sgbt.models import TextCNN
-from sgbt.models.activations import ACTIVATIONS
+from sgbt.models.cnn import ACTIVATIONS
 
 MOST_CHOICES = 1 << 13
 

@@ -13,7 +13,7 @@ from sgbt.bounds import Activation
 from sgbt.certify.cnn.windows import WindowBoxes
 from sgbt.certify.lines import Box, Line, Relaxation, fitted_slopes, offsets, slope_range
 from sgbt.core.shapes import Float, Int
-from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
+from sgbt.models.cnn import ACTIVATIONS as FUNCTIONS
 
 
 @dataclass(frozen=True, eq=False)

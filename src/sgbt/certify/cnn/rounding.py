@@ -20,7 +20,7 @@ from sgbt.certify.rounding import (
 from sgbt.certify.verifier import lowest_margin
 from sgbt.core.errors import CertificateError
 from sgbt.models import TextCNN
-from sgbt.models.activations import ACTIVATIONS
+from sgbt.models.cnn import ACTIVATIONS
 from sgbt.threats.vocabulary import PADDING
 
 ACTIVATION_UNITS = 8

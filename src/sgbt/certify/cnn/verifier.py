@@ -21,7 +21,7 @@ from sgbt.certify.specification import Specification
 from sgbt.certify.verifier import Verifier, verifiers
 from sgbt.certify.word_tables import WordTables
 from sgbt.models import TextCNN
-from sgbt.models.activations import ACTIVATIONS as FUNCTIONS
+from sgbt.models.cnn import ACTIVATIONS as FUNCTIONS
 
 REFERENCE_SHARES = (1.0, 0.25)
 """The sizes of the reference boxes to which tier crown fits its slopes: the first alone, unless there is a budget."""

@@ -25,7 +25,7 @@ from sgbt.certify.edits.histories import MOST, Floats, Ints, Symbols, least_valu
 from sgbt.certify.edits.margins import least_margins, rivals_of
 from sgbt.certify.edits.unrolled import UnrolledLayer, lengths_of, unrolled
 from sgbt.models import TextCNN
-from sgbt.models.activations import ACTIVATIONS
+from sgbt.models.cnn import ACTIVATIONS
 from sgbt.threats.lattice import ChoiceSets, Lattice
 
 BITS = 62

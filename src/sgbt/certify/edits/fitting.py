@@ -14,7 +14,7 @@ import torch
 
 from sgbt.certify.edits.certificate import ThreatSummary
 from sgbt.certify.edits.certifying import certify_against
-from sgbt.core.visible import visible
+from sgbt.core.errors import visible
 from sgbt.data import TextDataset
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models import TextClassifier

@@ -10,8 +10,7 @@ from sgbt.attacks.result import AttackResult
 from sgbt.certify.edits.certificate import ThreatCertificate
 from sgbt.certify.edits.certifying import prover_against
 from sgbt.certify.rows.attacked import CheckedAttacks, check_attacks
-from sgbt.certify.rows.claims import Claims, claims_of, other_model
-from sgbt.certify.rows.running import Prover
+from sgbt.certify.rows.running import Claims, Prover, claims_of, other_model
 from sgbt.core.errors import CertificateError
 from sgbt.models import TextClassifier
 from sgbt.threats import Threat

@@ -12,10 +12,9 @@ from sgbt.certify.certificate import Certificate, CertificateRow, Verdict
 from sgbt.certify.certifying import prover_of
 from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.rows.attacked import AttackedShares, CheckedAttacks, RowsApart, check_attacks
-from sgbt.certify.rows.claims import Claims, claims_of
 from sgbt.certify.rows.comparison import RowComparison, Sample, drawn_seed, forged, sampled
 from sgbt.certify.rows.file import require_each_once
-from sgbt.certify.rows.running import Prover
+from sgbt.certify.rows.running import Claims, Prover, claims_of
 from sgbt.core.errors import CertificateError
 from sgbt.data import Split
 from sgbt.models import Identity, Naming, TextClassifier, covers_weights_alone, identity_of
