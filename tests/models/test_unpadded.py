@@ -13,7 +13,8 @@ from tests.models.test_bag_of_words import random_model as random_words
 from sgbt.data import RaggedIds
 from sgbt.data.batches import pad
 from sgbt.models import BagOfNgrams, Sum
-from sgbt.models.bag_of_words.features import KeyIndex, places_of
+from sgbt.models.bag_of_words.features import places_of
+from sgbt.models.key_index import KeyIndex
 from sgbt.models.unpadded import logits_unpadded
 
 
