@@ -19,11 +19,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.core.errors import TrainingError, check_seed
+from sgbt.core.errors import TrainingError, check_seed, visible
 from sgbt.core.files import make_folder
 from sgbt.core.locks import claim
 from sgbt.core.shares import ByClass
-from sgbt.core.visible import visible
 from sgbt.data import RaggedIds, TextDataset, Tokenizer, batches
 from sgbt.models import Bag, BagOfNgrams, BagOfWords, Sum, TextClassifier, save_classifier
 from sgbt.models.worst_case import Margins
