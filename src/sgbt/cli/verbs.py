@@ -90,5 +90,6 @@ VERBS = {
         "Write a model as a folder to share, with a card.",
         "sgbt publish runs/a --out shared --certificates certificates.jsonl",
     ),
+    "docs": Verb("sgbt.cli.docs:docs", "Open the documentation, if its site is built; otherwise say how to build it."),
 }
 """In the order in which `sgbt --help` lists them."""
