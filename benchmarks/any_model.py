@@ -26,7 +26,8 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
 import sgbt
-from sgbt.bridges.sklearn import CertifiedClassifier, additive_of, scores_of
+from sgbt.bridges.linear_pipelines import additive_of
+from sgbt.bridges.sklearn import CertifiedClassifier, scores_of
 from sgbt.certify.black_box import Deletion, Encoder, Substitution, certify_encoded, certify_smoothed, read_encoder
 from sgbt.certify.black_box.encoder import DISTINCTION
 from sgbt.certify.black_box.fitting import AnyEncoder

@@ -15,7 +15,8 @@ from sklearn.naive_bayes import BernoulliNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from tests.black_box.strings import LISTED, PLAIN, encoders, every_text, texts
 
-from sgbt.bridges.sklearn import additive_of, scores_of
+from sgbt.bridges.linear_pipelines import additive_of
+from sgbt.bridges.sklearn import scores_of
 from sgbt.certify.black_box import Answer, Encoder, certify_encoded
 from sgbt.threats import SubstitutionTable
 
