@@ -43,8 +43,10 @@ def main() -> None:
     content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     named = json.loads(content)
     known = set(named).union(*named.values()) & set(vectors.words)
+    here = SubstitutionTable.counter_fit(vectors)
     rows = [
-        report("counter-fitted here", SubstitutionTable.counter_fit(vectors), published, known),
+        report("counter-fitted here", here, published, known),
+        report("counter-fitted here, screened", here.screened(), published, known),
         report("plain neighbours", SubstitutionTable.embedding_neighbours(vectors), published, known),
     ]
     if out:

@@ -184,6 +184,64 @@ SEMEMES = Resource(
     "table wordnet_hypernyms (SubstitutionTable.wordnet_hypernyms), made here from WordNet: another table, not a copy",
 )
 
+OFFENSIVE_WORDS = Resource(
+    name="offensive_words",
+    title="List of Dirty, Naughty, Obscene and Otherwise Bad Words (LDNOOBW), English",
+    licence="CC BY 4.0",
+    layouts=(
+        files_layout(
+            "json",
+            ("lexicon/offensive.en.json",),
+            known=frozenset({"f2700e872bc68eea324f6df608c04e7d4e302d19f2f59ef94b4e64d18c8080b7"}),
+        ),
+    ),
+    providers=(
+        Provider(
+            "npm package naughty-words",
+            "json",
+            (
+                NpmPackage(
+                    "naughty-words",
+                    "1.2.0",
+                    "c34b05e10a97ec7b9e0c3dd91d09888187c0f08d0812eaea79679795585b217e",
+                    24_337,
+                ),
+            ),
+            members(("package/en.json", "lexicon/offensive.en.json")),
+        ),
+    ),
+    by_hand="connect to the npm registry, or put lexicon/offensive.en.json, a JSON list of words, into the data home",
+)
+
+VADER = Resource(
+    name="vader",
+    title="The sentiment lexicon of VADER (Hutto and Gilbert 2014)",
+    licence="MIT",
+    layouts=(
+        files_layout(
+            "text",
+            ("lexicon/vader_lexicon.txt",),
+            known=frozenset({"3c172f244cb3c0143a3f2ee5023d7e7a89dacbd51682135a59ff4311bdc57c86"}),
+        ),
+    ),
+    providers=(
+        Provider(
+            "Python package vaderSentiment",
+            "text",
+            (
+                PythonPackage(
+                    "vaderSentiment",
+                    "3.3.2",
+                    "3bf1d243b98b1afad575b9f22bc2cb1e212b94ff89ca74f8a23a588d024ea311",
+                    125_950,
+                ),
+            ),
+            members(("vaderSentiment/vader_lexicon.txt", "lexicon/vader_lexicon.txt")),
+        ),
+    ),
+    by_hand="connect to the Python registry, or put lexicon/vader_lexicon.txt into the data home",
+)
+
 
 CATALOGUE: dict[str, Resource] = {
     resource.name: resource
@@ -197,6 +255,8 @@ CATALOGUE: dict[str, Resource] = {
         WORDNET,
         COUNTER_FITTED,
         SEMEMES,
+        OFFENSIVE_WORDS,
+        VADER,
     )
 }
 

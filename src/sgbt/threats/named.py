@@ -30,7 +30,12 @@ def _auto(read: Read, home: Path | None) -> SubstitutionTable:
     try:
         return SubstitutionTable.counter_fitted(data_home=home)
     except UnavailableError:
-        return SubstitutionTable.counter_fit(read(), data_home=home)
+        return _counter_fit(read, home)
+
+
+def _counter_fit(read: Read, home: Path | None, *, screened: bool = True, **more: Any) -> SubstitutionTable:
+    found = SubstitutionTable.counter_fit(read(), data_home=home, **more)
+    return found.screened(data_home=home) if screened else found
 
 
 def default_table(*, data_home: Path | None = None) -> SubstitutionTable:
@@ -41,7 +46,7 @@ def default_table(*, data_home: Path | None = None) -> SubstitutionTable:
 _MAKERS: dict[str, Make] = {
     "auto": _auto,
     "counter_fitted": lambda read, home, **more: SubstitutionTable.counter_fitted(data_home=home, **more),
-    "counter_fit": lambda read, home, **more: SubstitutionTable.counter_fit(read(), data_home=home, **more),
+    "counter_fit": _counter_fit,
     "neighbours": lambda read, home, **more: SubstitutionTable.embedding_neighbours(read(), **more),
     "wordnet": lambda read, home: SubstitutionTable.wordnet(data_home=home),
     "wordnet_hypernyms": lambda read, home, **more: SubstitutionTable.wordnet_hypernyms(data_home=home, **more),
@@ -55,14 +60,19 @@ _NEAREST = 8
 
 _OPTIONS: dict[str, dict[str, type]] = {
     "counter_fitted": {"nearest": int},
-    "counter_fit": {"nearest": int, "distance": float, COUNTS_ITSELF: bool},
+    "counter_fit": {"nearest": int, "distance": float, COUNTS_ITSELF: bool, "screened": bool},
     "neighbours": {"nearest": int, "distance": float, "normalised": bool, COUNTS_ITSELF: bool},
     "wordnet_hypernyms": {"largest": int},
     "sememes": {"translations": bool},
 }
 _TITLES = {
     r"counter-fitted \(Jia et al\. 2019\), nearest (\d+)": "counter_fitted:nearest={}",
-    r"counter-fitted here \(.+, WordNet\), nearest (\d+) within ([\d.e-]+)": "counter_fit:nearest={},distance={}",
+    r"counter-fitted here \(.+, WordNet\), nearest (\d+) within ([\d.e-]+), screened": (
+        "counter_fit:nearest={},distance={}"
+    ),
+    r"counter-fitted here \(.+, WordNet\), nearest (\d+) within ([\d.e-]+)": (
+        "counter_fit:nearest={},distance={},screened=false"
+    ),
     r"neighbours in .+ of raw vectors, nearest (\d+) within ([\d.e-]+)": (
         "neighbours:nearest={},distance={},normalised=false"
     ),

@@ -202,6 +202,12 @@ class SubstitutionTable:
             vectors, wordnet, nearest=nearest, distance=distance, settings=settings, data_home=data_home
         )
 
+    def screened(self, *, data_home: Path | None = None) -> SubstitutionTable:
+        """The pairs fit to be shown: no function words, offensive words or opposites (`sgbt.threats.screening`)."""
+        from sgbt.threats.screening import screening
+
+        return screening(data_home).table(self)[0]
+
     @classmethod
     def embedding_neighbours(
         cls, vectors: EmbeddingTable, *, nearest: int = 8, distance: float = 0.5, normalised: bool = True
