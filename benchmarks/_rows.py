@@ -7,14 +7,26 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import torch
 
-from sgbt.core.errors import EvaluationError
+from sgbt.core.errors import EvaluationError, SgbtError
 from sgbt.core.files import atomic_write
 from sgbt.core.rows import RowFile, RowKind
 from sgbt.evaluate.code_version import current_commit
+
+
+def _say(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """What cannot be had or is not allowed is one sentence; anything else is a traceback."""
+    if issubclass(kind, SgbtError):
+        print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+sys.excepthook = _say
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:

@@ -95,13 +95,13 @@ SETS: dict[str, Callable[[], tuple[Rows, Rows]]] = {
 def main() -> None:
     """A row for every data set that has none yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", default=[*SETS], choices=[*SETS, []], metavar="NAME")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SETS))
     parser.add_argument("--texts", type=int, help="certify a random sample of the test texts (seed 0)")
     parser.add_argument("--out", type=Path, default=Path("results/newcomers/rows.jsonl"))
     options = parser.parse_args()
     options.out.parent.mkdir(parents=True, exist_ok=True)
     with trials(options.out, "data") as file:
-        for name in options.names:
+        for name in options.names or SETS:
             train, test = SETS[name]()
             row = {"data": name, "train": len(train), "test": len(test), **ours(train, test, options.texts)}
             row |= {**peer(train, test), "load": round(os.getloadavg()[0], 1), **made_by()}
