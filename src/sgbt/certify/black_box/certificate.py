@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sgbt.certify.certificate import CertificateRow
 from sgbt.certify.rows.comparison import TOLERANCE, RowComparison, compared
+from sgbt.certify.rows.file import require_alike
 from sgbt.core.errors import CertificateError
 from sgbt.core.shares import Share
 
@@ -107,7 +108,9 @@ class EncodedSummary:
     @staticmethod
     def of(certificates: Sequence[EncodedCertificate]) -> EncodedSummary:
         """Count the verdicts; rows of several questions, and statistical ones, are refused."""
-        require_one_question(certificates)
+        require_alike(
+            certificates, EncodedCertificate, ("model_hash", "encoder_hash", "max_substitutions"), "a summary"
+        )
         total = len(certificates)
         counts = {answer: sum(row.verdict is answer for row in certificates) for answer in Answer}
         return EncodedSummary(
@@ -119,24 +122,6 @@ class EncodedSummary:
             queries=sum(row.queries for row in certificates),
             milliseconds=sum(row.milliseconds for row in certificates),
         )
-
-
-def require_one_question(certificates: Sequence[Any]) -> None:
-    """Raise where rows are not all proofs, or not all about one model, encoder and limit."""
-    for row in certificates:
-        if not isinstance(row, EncodedCertificate):
-            raise CertificateError(
-                expected="proofs alone",
-                got=f"a {getattr(row, 'kind', type(row).__name__)} certificate",
-                remedy="a table of proofs has no statistical column; summarise those apart",
-            )
-        for name in ("model_hash", "encoder_hash", "max_substitutions"):
-            if getattr(row, name) != getattr(certificates[0], name):
-                raise CertificateError(
-                    expected=f"one {name.replace('_', ' ')} for all rows",
-                    got=f"{getattr(certificates[0], name)} and {getattr(row, name)}",
-                    where=f"text {row.index}",
-                )
 
 
 @compared.register

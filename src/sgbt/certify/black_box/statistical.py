@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from sgbt.certify.certificate import CertificateRow
 from sgbt.certify.rows.comparison import RowComparison, compared
+from sgbt.certify.rows.file import require_alike
 from sgbt.core.errors import CertificateError
 from sgbt.core.shares import Share
 
@@ -95,14 +96,8 @@ class StatisticalSummary:
     @staticmethod
     def of(certificates: Sequence[StatisticalCertificate]) -> StatisticalSummary:
         """Count the verdicts; proofs, and rows of several questions, are refused."""
-        for row in certificates:
-            if not isinstance(row, StatisticalCertificate):
-                raise CertificateError(expected="statistical certificates alone", got=f"a {type(row).__name__}")
-            for name in ("model_hash", "noise", "alpha", "questions", "max_substitutions", "samples"):
-                if getattr(row, name) != getattr(certificates[0], name):
-                    raise CertificateError(
-                        expected=f"one {name} for all rows", got="several", where=f"text {row.index}"
-                    )
+        named = ("model_hash", "noise", "alpha", "questions", "max_substitutions", "samples")
+        require_alike(certificates, StatisticalCertificate, named, "a summary")
         total = len(certificates)
         counts = {answer: sum(row.verdict is answer for row in certificates) for answer in Finding}
         return StatisticalSummary(

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from sgbt.certify.certificate import CertificateRow, Verdict, verdict_of
 from sgbt.certify.rows.comparison import TOLERANCE, RowComparison, compared
+from sgbt.certify.rows.file import require_alike
 from sgbt.core.errors import CertificateError
 from sgbt.core.shares import Share
 
@@ -68,10 +69,7 @@ class ThreatSummary:
         """Count the verdicts; rows of several models or threats are refused."""
         if not certificates:
             raise CertificateError(expected="at least one certificate", got="none")
-        for row in certificates:
-            for name in ("model_hash", "threat_hash"):
-                if getattr(row, name) != getattr(certificates[0], name):
-                    raise CertificateError(expected=f"one {name} for all rows", got="two", where=f"text {row.index}")
+        require_alike(certificates, ThreatCertificate, ("model_hash", "threat_hash"), "a summary")
         total = len(certificates)
         counts = {verdict: sum(row.verdict is verdict for row in certificates) for verdict in Verdict}
         return ThreatSummary(

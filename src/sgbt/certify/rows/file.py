@@ -75,7 +75,7 @@ def read_rows(path: str | Path, kind: type[Any] = Certificate) -> list[Any]:
             expected="at least one certificate", got="no whole row", where=str(path), remedy="certify with --out"
         )
     if kind is Certificate:
-        require_one_budget(found, str(path))
+        require_alike(found, Certificate, BUDGET, str(path))
     return sorted(found, key=lambda row: row.index)
 
 
@@ -89,12 +89,18 @@ def kind_in(path: str | Path) -> type[CertificateRow]:
     return next((kind for kind in KINDS.values() if begin.startswith(rows_of(kind).begin or b"")), Certificate)
 
 
-def require_one_budget(rows: Iterable[Certificate], where: str) -> None:
-    """Raise where some rows have another budget or scale than the first."""
+def require_alike(rows: Iterable[Any], kind: type[CertificateRow], names: Iterable[str], where: str) -> None:
+    """Raise where some rows are of another kind, or say another thing than the first under one of the names."""
     first = None
     for row in rows:
+        if not isinstance(row, kind):
+            raise CertificateError(
+                expected=f"certificates of one kind, {kind.kind} alone",
+                got=f"one of kind {getattr(row, 'kind', type(row).__name__)!r}",
+                where=where,
+            )
         first = first or row
-        for name in ("max_substitutions", "scale"):
+        for name in names:
             one, other = getattr(first, name), getattr(row, name)
             if one != other:
                 raise CertificateError(
@@ -103,6 +109,10 @@ def require_one_budget(rows: Iterable[Certificate], where: str) -> None:
                     where=where,
                     remedy="certify into one file for each",
                 )
+
+
+BUDGET = ("max_substitutions", "scale")
+"""What rows must share to be counted together."""
 
 
 def require_each_once(rows: Iterable[Any], where: str) -> None:
@@ -117,9 +127,7 @@ def require_each_once(rows: Iterable[Any], where: str) -> None:
 def require_proofs(rows: Iterable[Any], where: str) -> None:
     """Raise on the first row of another kind, or that is a study: a figure of certified texts is about proofs alone."""
     for row in rows:
-        if not isinstance(row, Certificate):
-            kind = getattr(row, "kind", type(row).__name__)
-            raise CertificateError(expected="certificates of one kind", got=f"one of kind {kind!r}", where=where)
+        require_alike([row], Certificate, (), where)
         if row.study:
             raise CertificateError(
                 expected="certificates of texts as they are",

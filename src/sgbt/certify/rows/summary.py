@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sgbt.certify.certificate import Certificate, Verdict
-from sgbt.certify.rows.file import require_one_budget, require_proofs
+from sgbt.certify.rows.file import BUDGET, require_alike, require_proofs
 from sgbt.core.registry import TIERS
 from sgbt.core.shares import ByClass, Share
 
@@ -44,7 +44,7 @@ class Summary:
     def of(certificates: Sequence[Certificate]) -> Summary:
         """Count the verdicts and gather the times; studies and rows of several budgets are refused."""
         require_proofs(certificates, "a summary")
-        require_one_budget(certificates, "a summary")
+        require_alike(certificates, Certificate, BUDGET, "a summary")
         total = len(certificates)
         verdicts = Counter(row.verdict for row in certificates)
         correct, proven = total - verdicts[Verdict.MISCLASSIFIED], verdicts[Verdict.CERTIFIED]

@@ -33,8 +33,8 @@ function kind(schema) {
 function fields(rows, caption) {
   if (!rows.length) return "";
   const body = make("tbody");
-  for (const [name, needed, told, about] of rows) {
-    body.append(make("tr", {}, make("td", {}, make("code", {}, name)), make("td", {}, told), make("td", {}, needed ? "needed" : ""), make("td", {}, about)));
+  for (const [name, needed, type, about] of rows) {
+    body.append(make("tr", {}, make("td", {}, make("code", {}, name)), make("td", {}, type), make("td", {}, needed ? "needed" : ""), make("td", {}, about)));
   }
   const head = make("tr", {}, ...["Field", "Kind", "", "Meaning"].map((name) => make("th", { scope: "col" }, name)));
   return make("div", {}, make("h3", {}, caption), make("div", { class: "scroll", tabindex: "0" }, make("table", {}, make("thead", {}, head), body)));
@@ -62,7 +62,7 @@ function endpoint(description, path, method, operation) {
     make("pre", { tabindex: "0" }, example(path, method)),
     fields(parameters, "In the address"), body ? fields(properties(named(body[1].schema)), `In the body (${body[0]})`) : "",
     prose((inner && inner.description) || (operation.responses["200"] || {}).description || ""),
-    fields(properties(inner).map(([name, , told, about]) => [name, false, told, about]), `In the answer (${answerKind})`));
+    fields(properties(inner).map(([name, , type, about]) => [name, false, type, about]), `In the answer (${answerKind})`));
 }
 
 async function start() {

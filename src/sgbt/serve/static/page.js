@@ -36,9 +36,9 @@ async function together(title, action) {
   hideTip();
   say(`${title} ...`);
   try {
-    const told = await Promise.all(panels.map((panel) => action(panel, own.signal)));
+    const sentences = await Promise.all(panels.map((panel) => action(panel, own.signal)));
     if (running !== own) return false;
-    say(`${told.join(". ")}.`);
+    say(`${sentences.join(". ")}.`);
     return true;
   } catch (problem) {
     if (problem.name === "AbortError" || running !== own) return false;

@@ -20,55 +20,55 @@ export class Panel {
   }
 
   async examine(text, limit, signal) {
-    const told = await askJson("/certify", { text, model: this.card.name, ...limit }, signal);
-    this.told = told;
+    const proof = await askJson("/certify", { text, model: this.card.name, ...limit }, signal);
+    this.proof = proof;
     this.limit = limit;
-    this.words = wordsOf(told);
+    this.words = wordsOf(proof);
     this.verdict = make("div", { class: "verdict" });
     this.labels = make("ul", { class: "labels", "aria-label": "Probabilities" });
     this.fight = make("section", { "aria-label": "Attack" });
     this.fight.hidden = true;
-    this.showProbabilities(told.probabilities, told.label);
-    this.showVerdict(told);
-    const cut = told.read < told.words ? ` Only the first ${told.read} of ${told.words} words are read.` : "";
+    this.showProbabilities(proof.probabilities, proof.label);
+    this.showVerdict(proof);
+    const cut = proof.read < proof.words ? ` Only the first ${proof.read} of ${proof.words} words are read.` : "";
     const text_ = make("div", {}, this.words.group, make("div", { class: "legend" }, "Share of the worst case", make("span", { class: "scale", "aria-hidden": "true" }),
-      `by the bound ${told.shares_by}.${cut}`));
-    this.body.replaceChildren(this.verdict, this.labels, text_, this.fight, marginPicture(told, this.body.clientWidth), this.facts(told), tableOf(told));
-    return `${this.card.name}: ${told.label}, ${SPOKEN[told.verdict] || "not proven"}`;
+      `by the bound ${proof.shares_by}.${cut}`));
+    this.body.replaceChildren(this.verdict, this.labels, text_, this.fight, marginPicture(proof, this.body.clientWidth), this.facts(proof), tableOf(proof));
+    return `${this.card.name}: ${proof.label}, ${SPOKEN[proof.verdict] || "not proven"}`;
   }
 
-  facts(told) {
-    const radius = told.radius === null ? "unknown" : told.verdict === "certified" && told.max_substitutions === null
-      ? `all ${told.replaceable} replaceable words` : `${told.radius} of ${told.replaceable} replaceable words`;
+  facts(proof) {
+    const radius = proof.radius === null ? "unknown" : proof.verdict === "certified" && proof.max_substitutions === null
+      ? `all ${proof.replaceable} replaceable words` : `${proof.radius} of ${proof.replaceable} replaceable words`;
     const list = make("dl", { class: "facts" });
-    for (const [name, value] of [["Radius", radius], ["Versions of this text", count(told.log10_combinations)],
-      ["Unknown words", `${told.unknown} of ${told.read}`],
-      ["Best bound", told.verdict === "nothing-to-replace" ? "none needed" : told.tier], ["Rounding slack", told.slack.toExponential(1)]]) list.append(make("div", {}, make("dt", {}, name), make("dd", {}, value)));
+    for (const [name, value] of [["Radius", radius], ["Versions of this text", count(proof.log10_combinations)],
+      ["Unknown words", `${proof.unknown} of ${proof.read}`],
+      ["Best bound", proof.verdict === "nothing-to-replace" ? "none needed" : proof.tier], ["Rounding slack", proof.slack.toExponential(1)]]) list.append(make("div", {}, make("dt", {}, name), make("dd", {}, value)));
     return list;
   }
 
-  showVerdict(told) {
-    if (told.verdict === "certified") {
-      const scope = this.scope(told);
-      this.setVerdict("certified", "Certified", `${scope[0].toUpperCase()}${scope.slice(1)} changes the label ${told.label}.`);
-    } else if (told.verdict === "nothing-to-replace") {
-      this.setVerdict("neutral", "Nothing to replace", this.whyNothing(told));
+  showVerdict(proof) {
+    if (proof.verdict === "certified") {
+      const scope = this.scope(proof);
+      this.setVerdict("certified", "Certified", `${scope[0].toUpperCase()}${scope.slice(1)} changes the label ${proof.label}.`);
+    } else if (proof.verdict === "nothing-to-replace") {
+      this.setVerdict("neutral", "Nothing to replace", this.whyNothing(proof));
     } else {
-      const upTo = told.radius ? ` It is proven for up to ${told.radius} replaced word${told.radius === 1 ? "" : "s"}.` : "";
-      this.setVerdict("open", "Not proven", `Whether substitutes can change the label ${told.label} was not decided.${upTo}`);
+      const upTo = proof.radius ? ` It is proven for up to ${proof.radius} replaced word${proof.radius === 1 ? "" : "s"}.` : "";
+      this.setVerdict("open", "Not proven", `Whether substitutes can change the label ${proof.label} was not decided.${upTo}`);
     }
   }
 
-  whyNothing(told) {
-    const why = !told.read ? "The text has no words" : told.replaceable ? "No word may be replaced" : "None of its words has a substitute";
-    const known = !told.unknown ? "" : told.unknown < told.read ? ` ${told.unknown} of ${told.read} words unknown.`
-      : ` ${told.unknown} of ${told.read} words unknown: the model knows none of them.`;
-    return `${why}, so nothing was to be proven about the label ${told.label}.${known}`;
+  whyNothing(proof) {
+    const why = !proof.read ? "The text has no words" : proof.replaceable ? "No word may be replaced" : "None of its words has a substitute";
+    const known = !proof.unknown ? "" : proof.unknown < proof.read ? ` ${proof.unknown} of ${proof.read} words unknown.`
+      : ` ${proof.unknown} of ${proof.read} words unknown: the model knows none of them.`;
+    return `${why}, so nothing was to be proven about the label ${proof.label}.${known}`;
   }
 
-  scope(told) {
+  scope(proof) {
     const most = this.limit.max_substitutions;
-    return most === undefined ? `none of the ${count(told.log10_combinations)} versions that substitutes can make of this text`
+    return most === undefined ? `none of the ${count(proof.log10_combinations)} versions that substitutes can make of this text`
       : `no replacement of up to ${most} word${most === 1 ? "" : "s"}`;
   }
 
@@ -87,7 +87,7 @@ export class Panel {
   }
 
   async attack(text, signal) {
-    const values = [this.told.probability];
+    const values = [this.proof.probability];
     const picture = make("div", {});
     const swaps = make("ol", { class: "swaps" });
     const state = make("p", { class: "small" }, "Looking for the swap that hurts most ...");
@@ -99,7 +99,7 @@ export class Panel {
         values.push(line.probability);
         picture.replaceChildren(trace(values, this.body.clientWidth));
         this.words.swap(line.place, line.new);
-        swaps.append(make("li", {}, make("del", {}, line.old), " → ", make("ins", {}, line.new), ` ${percent(line.probability)} ${this.told.label}`));
+        swaps.append(make("li", {}, make("del", {}, line.old), " → ", make("ins", {}, line.new), ` ${percent(line.probability)} ${this.proof.label}`));
         swaps.scrollTop = swaps.scrollHeight;
         state.textContent = `${line.number} swap${line.number === 1 ? "" : "s"}, ${line.queries.toLocaleString("en")} texts asked about.`;
         if (!quick.matches) await pause(values.length > 12 ? 60 : 260);
@@ -111,29 +111,29 @@ export class Panel {
     return this.conclude(last, swaps, state);
   }
 
-  conclude(told, swaps, state) {
-    const effort = `${told.queries.toLocaleString("en")} texts asked about in ${figure(told.seconds)} s (${told.method}).`;
-    if (told.outcome === "flipped") {
-      for (const [place] of this.told.pieces.entries()) {
-        const made = told.swaps.find((swap) => swap.place === place);
+  conclude(attack, swaps, state) {
+    const effort = `${attack.queries.toLocaleString("en")} texts asked about in ${figure(attack.seconds)} s (${attack.method}).`;
+    if (attack.outcome === "flipped") {
+      for (const [place] of this.proof.pieces.entries()) {
+        const made = attack.swaps.find((swap) => swap.place === place);
         if (made) this.words.swap(place, made.new);
-        else if (this.told.pieces[place].substitutes.length) this.words.swap(place, this.told.pieces[place].text.toLowerCase());
+        else if (this.proof.pieces[place].substitutes.length) this.words.swap(place, this.proof.pieces[place].text.toLowerCase());
       }
-      swaps.replaceChildren(...told.swaps.map((swap) => make("li", {}, make("del", {}, swap.old), " → ", make("ins", {}, swap.new))));
-      this.showProbabilities(told.probabilities, told.after);
-      const many = told.swaps.length;
-      this.setVerdict("broken", "Broken", `Replacing ${many} of ${this.told.words} words turns ${told.label} into ${told.after}.`);
+      swaps.replaceChildren(...attack.swaps.map((swap) => make("li", {}, make("del", {}, swap.old), " → ", make("ins", {}, swap.new))));
+      this.showProbabilities(attack.probabilities, attack.after);
+      const many = attack.swaps.length;
+      this.setVerdict("broken", "Broken", `Replacing ${many} of ${this.proof.words} words turns ${attack.label} into ${attack.after}.`);
       state.textContent = `The label flipped. ${effort}`;
-      return `${this.card.name}: broken by ${many} swap${many === 1 ? "" : "s"}, ${told.label} became ${told.after}`;
+      return `${this.card.name}: broken by ${many} swap${many === 1 ? "" : "s"}, ${attack.label} became ${attack.after}`;
     }
-    if (told.outcome === "proven") {
-      this.setVerdict("certified", "The proof holds", `The attack gave up, as it must: ${this.scope(told)} changes the label ${told.label}.`);
+    if (attack.outcome === "proven") {
+      this.setVerdict("certified", "The proof holds", `The attack gave up, as it must: ${this.scope(attack)} changes the label ${attack.label}.`);
       state.textContent = `No swap helps any more. ${effort}`;
-      return `${this.card.name}: the proof holds, the label stays ${told.label}`;
+      return `${this.card.name}: the proof holds, the label stays ${attack.label}`;
     }
-    if (told.outcome === "nothing-to-replace") {
+    if (attack.outcome === "nothing-to-replace") {
       state.textContent = "There is no swap to try.";
-      return `${this.card.name}: nothing to replace, the label stays ${told.label}`;
+      return `${this.card.name}: nothing to replace, the label stays ${attack.label}`;
     }
     state.textContent = `No attack found a way. ${effort}`;
     this.setVerdict("open", "Neither broken nor proven", "All attacks failed, which is no proof: another substitution may still change the label.");

@@ -15,16 +15,16 @@ export function sign(kind) {
 }
 
 // A line with zero on it: the dot is the margin as it stands, the bar reaches down to the least that is proven.
-export function marginPicture(told, room) {
-  const now = told.clean_margin;
-  const least = told.margin;
+export function marginPicture(proof, room) {
+  const now = proof.clean_margin;
+  const least = proof.margin;
   const low = Math.min(least, 0);
   const high = Math.max(now, least, 0);
   const span = high - low || 1;
   const width = Math.min(Math.max(room, 280), 640);
   const x = (value) => 16 + ((value - low) / span) * (width - 32);
-  const safe = least > told.slack;
-  const vacuous = told.verdict === "nothing-to-replace";
+  const safe = least > proof.slack;
+  const vacuous = proof.verdict === "nothing-to-replace";
   const kind = vacuous ? "plain" : safe ? "safe" : "unsafe";
   const anchor = (place) => (place < 70 ? "start" : place > width - 70 ? "end" : "middle");
   const text = (place, y, words) => svg("text", { x: place, y, "text-anchor": anchor(place) }, words);
@@ -37,7 +37,7 @@ export function marginPicture(told, room) {
     text(x(now), 16, `as it stands ${figure(now)}`), text(x(least), 62, `at worst ${figure(least)}`));
   if (Math.abs(x(0) - x(least)) > 110) picture.append(text(x(0), 62, "0: label changes"));
   const bound = vacuous ? "No other version of the text is allowed." : safe ? `Whatever is replaced, it stays above ${figure(least)}.` : `It is not proven to stay above zero: the bound is ${figure(least)}.`;
-  return make("figure", {}, picture, make("figcaption", {}, `Margin over ${told.rival}: ${figure(now)}. ${bound}`));
+  return make("figure", {}, picture, make("figcaption", {}, `Margin over ${proof.rival}: ${figure(now)}. ${bound}`));
 }
 
 // The probability of the attacked label after every swap.

@@ -6,11 +6,11 @@ const button = byId("theme");
 let place = Math.max(STATES.findIndex(([name]) => name === (localStorage.getItem("theme") || "")), 0);
 
 function show() {
-  const [name, mark, told] = STATES[place];
+  const [name, mark, label] = STATES[place];
   if (name) document.documentElement.dataset.theme = name;
   else delete document.documentElement.dataset.theme;
   button.textContent = mark;
-  button.setAttribute("aria-label", `Colours: ${told}`);
+  button.setAttribute("aria-label", `Colours: ${label}`);
   localStorage.setItem("theme", name);
 }
 

@@ -50,17 +50,17 @@ async function certified(file) {
   if (address) URL.revokeObjectURL(address);
   address = URL.createObjectURL(await response.blob());
   const stack = make("div", { class: "stack", "aria-hidden": "true" });
-  const told = [];
+  const parts = [];
   for (const kind of Object.keys(NAMES)) {
     const share = (verdicts[kind] || 0) / rows;
     const part = make("div", { class: kind });
     part.style.width = `${100 * share}%`;
     stack.append(part);
-    if (verdicts[kind]) told.push(`${verdicts[kind]} ${NAMES[kind]} (${percent(share)})`);
+    if (verdicts[kind]) parts.push(`${verdicts[kind]} ${NAMES[kind]} (${percent(share)})`);
   }
   const name = `${file.name.replace(/\.csv$/i, "")}-certified.csv`;
   const classes = JSON.parse(response.headers.get("X-Classes"));
-  return [make("strong", {}, `${rows.toLocaleString("en")} rows: ${told.join(", ")}`), stack, ...byClass(classes),
+  return [make("strong", {}, `${rows.toLocaleString("en")} rows: ${parts.join(", ")}`), stack, ...byClass(classes),
     make("a", { href: address, download: name }, `Download ${name}`)];
 }
 

@@ -71,12 +71,12 @@ function withArrows(group, words) {
 }
 
 // The element that shows a text, and a function that marks a swap in it.
-export function wordsOf(told) {
+export function wordsOf(proof) {
   const group = make("div", { class: "read", role: "group", "aria-label": "The text. Arrow keys move between the words that can be replaced." });
-  const most = Math.max(...told.pieces.map((piece) => piece.share), 0);
+  const most = Math.max(...proof.pieces.map((piece) => piece.share), 0);
   const all = [];
   const replaceable = [];
-  for (const piece of told.pieces) {
+  for (const piece of proof.pieces) {
     group.append(piece.before);
     if (!piece.substitutes.length) {
       group.append(piece.text);
@@ -85,17 +85,17 @@ export function wordsOf(told) {
     }
     const word = make("button", { type: "button", class: "word", "aria-label": `${piece.text}: ${describe(piece)}`, "aria-describedby": "tip" }, piece.text);
     word.style.setProperty("--heat", most ? Math.sqrt(Math.max(piece.share, 0) / most).toFixed(3) : "0");
-    for (const enter of ["mouseenter", "focus"]) word.addEventListener(enter, () => showTip(word, piece, told.shares_by));
+    for (const enter of ["mouseenter", "focus"]) word.addEventListener(enter, () => showTip(word, piece, proof.shares_by));
     for (const leave of ["mouseleave", "blur"]) word.addEventListener(leave, hideTip);
     group.append(word);
     all.push(word);
     replaceable.push(word);
   }
-  if (told.rest) group.append(make("span", { class: told.read < told.words ? "unread" : null, title: told.read < told.words ? "not read by this model" : null }, told.rest));
+  if (proof.rest) group.append(make("span", { class: proof.read < proof.words ? "unread" : null, title: proof.read < proof.words ? "not read by this model" : null }, proof.rest));
   if (replaceable.length) withArrows(group, replaceable);
   const swap = (place, fresh) => {
     const word = all[place];
-    const piece = told.pieces[place];
+    const piece = proof.pieces[place];
     if (!word) return;
     word.classList.remove("swapped");
     if (fresh === piece.text.toLowerCase()) {
@@ -112,9 +112,9 @@ export function wordsOf(told) {
 }
 
 // The same as a table, for whoever prefers one.
-export function tableOf(told) {
+export function tableOf(proof) {
   const body = make("tbody");
-  const costly = told.pieces.map((piece, place) => ({ ...piece, place })).filter((piece) => piece.substitutes.length);
+  const costly = proof.pieces.map((piece, place) => ({ ...piece, place })).filter((piece) => piece.substitutes.length);
   for (const piece of costly.sort((one, other) => one.drop - other.drop || one.place - other.place)) {
     body.append(make("tr", {}, make("td", {}, piece.text), make("td", { class: "number" }, percent(piece.share)),
       make("td", { class: "number" }, figure(piece.drop)), make("td", {}, piece.worst || "none"), make("td", {}, piece.substitutes.join(", "))));
