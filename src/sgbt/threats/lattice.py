@@ -176,16 +176,29 @@ class LatticeBuilder:
     sets: ChoiceSets
     keys: dict[tuple[int, ...], int] = field(default_factory=dict)
     edges: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    taken: tuple[Ints, Ints] = field(default_factory=lambda: (np.empty((0, 1), np.int64), np.empty((0, 5), np.int64)))
     standing: dict[int, int] = field(default_factory=dict)
     """For which word an edge stands, by the number of the edge, where that is not to be seen by its ends."""
 
+    def take(self, nodes: Ints, edges: Ints) -> None:
+        """Nodes by their keys, and edges between them: before any other."""
+        self.taken = nodes, edges
+
     def node(self, *key: int) -> int:
         """The node of a key, new or not."""
+        if not self.keys:
+            self.keys = {tuple(each): number for number, each in enumerate(self.taken[0].tolist())}
         return self.keys.setdefault(key, len(self.keys))
 
     def add(self, source: int, target: int, *, kind: int = KEPT, cost: int = 0, choices: int = NOTHING) -> None:
         """One edge."""
         self.edges.append((source, target, kind, cost, choices))
+
+    def _all_keys(self) -> Ints:
+        if not self.keys:
+            return self.taken[0]
+        width = max(map(len, self.keys))
+        return np.array([key + (0,) * (width - len(key)) for key in self.keys], dtype=np.int64)
 
     def built(
         self, ids: tuple[int, ...], threat: Threat, *, last: int, bounded: set[int], spans: Sequence[tuple[int, int]]
@@ -195,14 +208,13 @@ class LatticeBuilder:
         The first node is the one with the lowest key. Nodes from which the last one cannot be reached may be left.
         `spans` says between which places, the first numbers of keys, each word of the text stands.
         """
-        edges = np.array(self.edges, dtype=np.int64).reshape(-1, 5)
-        width = max(map(len, self.keys))
-        keys = np.array([key + (0,) * (width - len(key)) for key in self.keys], dtype=np.int64)
+        edges = np.concatenate([self.taken[1], np.array(self.edges, dtype=np.int64).reshape(-1, 5)])
+        keys = self._all_keys()
         rank = np.empty(len(keys), dtype=np.int64)
         rank[np.lexsort(keys.T[::-1])] = np.arange(len(keys))
         assert rank[last] == len(keys) - 1, "the last node has the highest key"
         stands_for = _whole_words(edges, keys[:, 0], np.array(spans, dtype=np.int64).reshape(-1, 2))
-        stands_for[list(self.standing)] = list(self.standing.values())
+        stands_for[[len(self.taken[1]) + edge for edge in self.standing]] = list(self.standing.values())
         source, target = rank[edges[:, 0]], rank[edges[:, 1]]
         order = np.argsort(target, kind="stable")
         edges, source, target = edges[order], source[order], target[order]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from sgbt.core.errors import LexiconError
 from sgbt.core.registry import EDITS
@@ -17,11 +19,13 @@ from sgbt.threats.lattice import KEPT, ChoiceSets, Lattice, LatticeBuilder
 from sgbt.threats.misspelt import Misspelt
 from sgbt.threats.near_words import MOST_EDITS
 from sgbt.threats.threat import Edit, Threat
-from sgbt.threats.token_classes import COMMON, State, is_read_so
-from sgbt.threats.typos import INSERTED, PLAIN, REOPENED, TYPOS, WALL, Node, TypoReader
+from sgbt.threats.token_classes import INSERTED, PLAIN, REOPENED, SHARED, WALL, State, is_read_so
 from sgbt.threats.vocabulary import Vocabulary
 
-_END = (1 << 62,)
+if TYPE_CHECKING:
+    from sgbt.threats.typos import TypoReader
+
+TYPOS = KINDS.index("typos")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +72,12 @@ class LatticeMaker:
         return Misspelt(self.vocabulary, self.sets)
 
     @cached_property
+    def _typos(self) -> TypoReader:
+        from sgbt.threats.typos import TypoReader  # here, for it may load Numba
+
+        return TypoReader(self.edits, self._misspelt)
+
+    @cached_property
     def _words(self) -> WordEdits:
         return WordEdits(self.threat, self.vocabulary, self.sets)
 
@@ -97,48 +107,41 @@ class LatticeMaker:
         return gaps[count]
 
     def _with_typos(self, tokens: Tokens, builder: LatticeBuilder) -> int:
-        stops = frozenset(tokens.starts) if self._words.any else frozenset()
-        reader = TypoReader(tokens.lowered, self.edits, self._misspelt, builder, stops)
-        walls = {2 * start: place for place, start in enumerate(tokens.starts)} | {2 * len(tokens.text): len(tokens)}
-        reader.node((0, 0, PLAIN, State.FREE))
-        last = builder.node(*_END)
-        for order, waiting in enumerate(reader.waiting):
-            while waiting:
-                node = heapq.heappop(waiting)
-                reader.read_from(node)
-                _, _, sort, state = node
-                if state in (State.NOT_MUST_FOLLOW, COMMON):
-                    continue
-                if order == 2 * len(tokens.text):
-                    builder.add(builder.node(*node), last)
-                if order in walls and sort != REOPENED:
-                    self._wall(tokens, walls[order], node, reader)
-        return last
-
-    def _wall(self, tokens: Tokens, place: int, node: Node, reader: TypoReader) -> None:
-        """Word edits of the word that begins at a node, and insertions before it."""
         if not self._words.any:
-            return
-        builder = reader.builder
-        wall = (node[0], node[1], WALL, 0)
-        known = wall in builder.keys
-        entry = builder.node(*wall)
-        builder.add(builder.node(*node), entry)
-        if known:
-            return
-        ends = [start * 2 for start in (0, *tokens.ends)]
+            nodes, edges = self._typos.read(tokens.lowered)
+            builder.take(nodes, edges)
+            return len(nodes) - 1
+        walls = np.full(len(tokens.text) + 1, -1, dtype=np.int64)
+        walls[[*tokens.starts, len(tokens.text)]] = np.arange(len(tokens) + 1)
+        taken = [(place, each) for place in range(len(tokens)) for each in self._words.taken(tokens.words, place)]
+        nodes, edges = self._typos.read(
+            tokens.lowered,
+            stops=tokens.starts,
+            walls=walls,
+            jumps=[(place, tokens.ends[place + words - 1]) for place, words in taken],
+            inserts=self._words.inserts,
+        )
+        builder.take(nodes, edges)
+        for order, used, sort, _ in nodes[:-1].tolist():
+            if sort == WALL and order % 2 == 0:
+                self._wall(tokens, int(walls[order // 2]), order, used, builder)
+        return len(nodes) - 1
+
+    def _wall(self, tokens: Tokens, place: int, order: int, used: int, builder: LatticeBuilder) -> None:
+        """Word edits of the word that begins at a node, and insertions before it."""
+        entry = builder.node(order, used, WALL, 0)
         starts = [entry]
         if self._words.inserts:
-            inserted = builder.node(node[0], node[1], INSERTED, 0)
+            inserted = builder.node(order, used, INSERTED, 0)
             self._words.insert(entry, inserted, builder)
             self._words.insert(inserted, inserted, builder)
-            builder.add(inserted, reader.node((node[0], node[1], REOPENED, State.FREE)))
+            builder.add(inserted, builder.node(order, used, REOPENED, State.FREE))
             starts.append(inserted)
         for number, start in enumerate(starts):
-            between = partial(builder.node, node[0], node[1], REOPENED + 1 + number)
+            between = partial(builder.node, order, used, SHARED + 1 + number)
 
             def gap(words: int) -> int:
-                return reader.node((ends[words], node[1], PLAIN, State.FREE))
+                return builder.node(2 * tokens.ends[words - 1], used, PLAIN, State.FREE)
 
             self._words.replace(tokens.words, place, start, gap, between, builder)
 
@@ -164,6 +167,10 @@ class WordEdits:
     def _edit(self, kind: str) -> Edit | None:
         found = self.threat.of_kind(kind)
         return None if found is None or found.at_most == 0 else found
+
+    def taken(self, words: tuple[str, ...], place: int) -> set[int]:
+        """How many words edits take at a place."""
+        return {taken for edit in self.threat.edits for taken, _ in rewrites(edit, words, place)}
 
     def own(self, word: str) -> int:
         """The set of a word alone."""

@@ -2,19 +2,53 @@
 
 An edit inserts, deletes or replaces a character, or swaps two neighbours; edits follow one another, so that what was
 inserted may be swapped. Words within k edits of a string share with it a string that is left when at most k characters
-of each are deleted (the symmetric deletions of SymSpell): an index of the vocabulary by such rests finds candidates,
-and each is then compared exactly.
+of each are deleted (the symmetric deletions of SymSpell): an index of the vocabulary by hashes of such rests finds
+candidates, and each is then compared exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
+from functools import cache, cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sgbt.core.compiled import compiled
+from sgbt.threats.token_classes import SPACE, are, letters_of
+
+Array = NDArray[Any]
 MOST_EDITS = 2
 """So many edits are counted at most."""
+PRIME, BASE, BITS = (1 << 31) - 1, 1_000_003, 31
+"""Hashes are polynomials of the characters; two rests may have one, for candidates are compared anyway."""
+BUCKETS = 18
+"""Bits of a hash that say where to look."""
+
+
+class Strings(NamedTuple):
+    """Strings one after another; string i is `letters[begin[i] : begin[i + 1]]`."""
+
+    letters: Array
+    begin: Array
+
+    @staticmethod
+    def of(texts: Sequence[str]) -> Strings:
+        """From any strings."""
+        return Strings(letters_of("".join(texts)), np.cumsum([0, *map(len, texts)]))
+
+    def text(self, place: int) -> str:
+        """One of them."""
+        return "".join(map(chr, self.letters[self.begin[place] : self.begin[place + 1]].tolist()))
+
+
+class Index(NamedTuple):
+    """Hashes of rests, sorted, with the word of each; `bucket` says where those with the same first bits begin."""
+
+    hashes: Array
+    owner: Array
+    bucket: Array
 
 
 class NearWords:
@@ -22,103 +56,168 @@ class NearWords:
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
+        self._index = cache(self._made)
 
     @cached_property
-    def _rests(self) -> dict[str, list[int]]:
-        """Words by what is left of them when at most one character is deleted."""
-        found: dict[str, list[int]] = {}
-        for number, word in enumerate(self.words):
-            for rest in rests_of([word], 1):
-                found.setdefault(rest, []).append(number)
-        return found
+    def _strings(self) -> Strings:
+        return Strings.of(self.words)
 
-    @cached_property
-    def _deep_rests(self) -> tuple[np.ndarray, np.ndarray]:
-        """Hashes of what is left when at most two characters are deleted, sorted, and the word of each.
-
-        Two rests may have one hash: candidates are compared anyway.
-        """
-        hashes: list[int] = []
-        numbers: list[int] = []
-        for number, word in enumerate(self.words):
-            rests = rests_of([word], 2)
-            hashes += map(hash, rests)
-            numbers += [number] * len(rests)
-        keys = np.array(hashes, dtype=np.int64)
-        order = np.argsort(keys, kind="stable")
-        return keys[order], np.array(numbers, dtype=np.int64)[order]
+    def _made(self, depth: int) -> Index:
+        """What is left of words when at most so many characters are deleted."""
+        hashes, owner = _hashes_of(self._strings, depth, _powers(int(np.diff(self._strings.begin).max(initial=0))))
+        order = np.argsort(hashes, kind="stable")
+        starts = np.searchsorted(hashes[order], np.arange((1 << BUCKETS) + 1) << BITS - BUCKETS)
+        return Index(hashes[order], owner[order], starts)
 
     def within(self, text: str, edits: int) -> list[tuple[int, int]]:
         """Pairs (number of the word, number of edits), of the words at most `edits` away; no word has a space."""
-        spaces = sum(map(str.isspace, text))
-        if edits < spaces:
-            return []
-        text_without = text if not spaces else "".join(letter for letter in text if not letter.isspace())
-        rests = rests_of([text_without], edits - spaces)
-        if edits == 0:
-            candidates = {number for number in self._rests.get(text, ()) if self.words[number] == text}
-        elif edits == 1:
-            candidates = {number for rest in rests for number in self._rests.get(rest, ())}
-        else:
-            candidates = self._deep_candidates(rests)
-        found = []
-        for number in candidates:
-            away = distance_up_to(text, self.words[number], edits)
-            if away <= edits:
-                found.append((number, away))
-        return found
+        _, numbers, away = self.many(Strings.of([text]), edits)
+        return list(zip(numbers.tolist(), away.tolist(), strict=True))
 
-    def _deep_candidates(self, rests: set[str]) -> set[int]:
-        hashes, numbers = self._deep_rests
-        keys = np.fromiter(map(hash, rests), dtype=np.int64, count=len(rests))
-        left, right = np.searchsorted(hashes, keys), np.searchsorted(hashes, keys, side="right")
-        hit = (right > left).nonzero()[0]
-        return {n for place in hit for n in numbers[left[place] : right[place]].tolist()}
-
-
-def rests_of(texts: Iterable[str], depth: int) -> set[str]:
-    """What is left of texts when at most `depth` characters are deleted."""
-    found = set(texts)
-    last = found
-    for _ in range(depth):
-        last = {text[:place] + text[place + 1 :] for text in last for place in range(len(text))}
-        found = found | last
-    return found
+    def many(self, asked: Strings, edits: int) -> tuple[Array, Array, Array]:
+        """The same for many strings: the place of the string, the word and the number of edits, by place."""
+        if not self.words or len(asked.begin) == 1:
+            return (np.empty(0, dtype=np.int64),) * 3
+        begin, room, parts = 0, 1 << 14, []
+        spaces = are(asked.letters, SPACE)
+        seen = np.full(len(self.words), -1)
+        powers = _powers(int(np.diff(asked.begin).max()))
+        while begin < len(asked.begin) - 1:
+            found = np.empty((room, 3), dtype=np.int64)
+            begin, count = _search(self._strings, self._index(edits), asked, spaces, edits, powers, seen, begin, found)
+            parts.append(found[:count])
+            room *= 2
+        place, number, away = np.concatenate(parts).T
+        return place, number, away
 
 
 def distance_up_to(one: str, other: str, most: int) -> int:
     """How many edits lead from one text to the other, or more than `most`, which is at most `MOST_EDITS`."""
+    a, b = Strings.of([one]).letters, Strings.of([other]).letters
+    return int(_distance(a, b, most))
+
+
+def _powers(longest: int) -> Array:
+    found = [1]
+    for _ in range(longest + 1):
+        found.append(found[-1] * BASE % PRIME)
+    return np.array(found, dtype=np.int64)
+
+
+@compiled
+def _rests(letters: Array, depth: int, powers: Array, found: Array) -> int:
+    """Hashes of what is left of a string when at most `depth` characters are deleted, some of them twice."""
+    size = len(letters)
+    front = np.zeros(size + 1, dtype=np.int64)
+    for place in range(size):
+        front[place + 1] = (front[place] * BASE + letters[place] + 1) % PRIME
+    whole = front[size]
+    found[0] = whole
+    count = 1
+    if depth < 1:
+        return count
+    for one in range(size):
+        behind = (whole - front[one + 1] * powers[size - 1 - one]) % PRIME
+        found[count] = (front[one] * powers[size - 1 - one] + behind) % PRIME
+        count += 1
+        if depth > 1:
+            for two in range(one + 1, size):
+                between = (front[two] - front[one + 1] * powers[two - one - 1]) % PRIME
+                start = (front[one] * powers[two - one - 1] + between) % PRIME
+                end = (whole - front[two + 1] * powers[size - 1 - two]) % PRIME
+                found[count] = (start * powers[size - 1 - two] + end) % PRIME
+                count += 1
+    return count
+
+
+@compiled
+def _hashes_of(words: Strings, depth: int, powers: Array) -> tuple[Array, Array]:
+    """Hashes of the rests of words, and the word of each."""
+    total = 0
+    for word in range(len(words.begin) - 1):
+        size = words.begin[word + 1] - words.begin[word]
+        total += 1 + (size if depth > 0 else 0) + (size * (size - 1) // 2 if depth > 1 else 0)
+    hashes, owner = np.empty(total, dtype=np.int64), np.empty(total, dtype=np.int64)
+    at = 0
+    for word in range(len(words.begin) - 1):
+        count = _rests(words.letters[words.begin[word] : words.begin[word + 1]], depth, powers, hashes[at:])
+        owner[at : at + count] = word
+        at += count
+    return hashes, owner
+
+
+@compiled
+def _search(
+    words: Strings, index: Index, asked: Strings, spaces: Array, edits: int, powers: Array, seen: Array, begin: int,
+    found: Array,
+) -> tuple[int, int]:  # fmt: skip
+    """Triples (place, word, edits) from place `begin` on; where it stopped for want of room, and how many there are."""
+    count, hashes = 0, np.empty(1, dtype=np.int64)
+    for place in range(begin, len(asked.begin) - 1):
+        text = asked.letters[asked.begin[place] : asked.begin[place + 1]]
+        gap = spaces[asked.begin[place] : asked.begin[place + 1]]
+        depth = edits - gap.sum()
+        if depth < 0:
+            continue
+        before, solid = count, text[~gap]
+        if len(hashes) < 1 + len(solid) * (len(solid) + 1):
+            hashes = np.empty(2 * len(solid) * (len(solid) + 1) + 1, dtype=np.int64)
+        for rest in range(_rests(solid, depth, powers, hashes)):
+            wanted = hashes[rest]
+            bucket = wanted >> BITS - BUCKETS
+            for at in range(index.bucket[bucket], index.bucket[bucket + 1]):
+                word = index.owner[at]
+                if index.hashes[at] != wanted or seen[word] == place:
+                    continue
+                if count == len(found):
+                    seen[seen == place] = -1
+                    return place, before
+                seen[word] = place
+                away = _distance(text, words.letters[words.begin[word] : words.begin[word + 1]], edits)
+                if away <= edits:
+                    found[count, 0], found[count, 1], found[count, 2] = place, word, away
+                    count += 1
+    return len(asked.begin) - 1, count
+
+
+@compiled
+def _distance(one: Array, other: Array, most: int) -> int:
     for edits in range(most + 1):
         if _within(one, other, edits):
             return edits
     return most + 1
 
 
-def _within(one: str, other: str, edits: int) -> bool:
+@compiled
+def _within(one: Array, other: Array, edits: int) -> bool:
     """Whether that many edits suffice. What begins both or ends both alike is never edited in a shortest way."""
-    if one == other:
-        return True
-    if not edits or abs(len(one) - len(other)) > edits:
-        return False
     start, short = 0, min(len(one), len(other))
     while start < short and one[start] == other[start]:
         start += 1
+    if start == len(one) == len(other):
+        return True
+    if not edits or abs(len(one) - len(other)) > edits:
+        return False
     end = 0
-    while end < short - start and one[-1 - end] == other[-1 - end]:
+    while end < short - start and one[len(one) - 1 - end] == other[len(other) - 1 - end]:
         end += 1
-    a, b = one[start : len(one) - end], other[start : len(other) - end]
+    a, b, left = one[start : len(one) - end], other[start : len(other) - end], edits - 1
     if len(a) <= 1 and len(b) <= 1:
         return True
-    left = edits - 1
-    if a[:1] == b[1:2] and a[1:2] == b[:1] and a and _within(a[2:], b[2:], left):
+    if len(a) > 1 and len(b) > 1 and a[0] == b[1] and a[1] == b[0] and _within(a[2:], b[2:], left):
         return True  # two neighbours in the other order
-    if left and a and b and (_swapped_around(a, b) or _swapped_around(b, a)):
+    if left and (_swapped_around(a, b) or _swapped_around(b, a)):
         return True
     if left == 0 and len(a) > 1 and len(b) > 1:
         return False
-    return _within(a[1:], b[1:], left) or _within(a[1:], b, left) or _within(a, b[1:], left)
+    if len(a) and len(b) and _within(a[1:], b[1:], left):
+        return True
+    return (len(a) > 0 and _within(a[1:], b, left)) or (len(b) > 0 and _within(a, b[1:], left))
 
 
-def _swapped_around(longer: str, shorter: str) -> bool:
+@compiled
+def _swapped_around(longer: Array, shorter: Array) -> bool:
     """Whether two characters change places while the one between them goes: two edits."""
-    return longer[:1] == shorter[1:2] and longer[2:3] == shorter[:1] and longer[3:] == shorter[2:] and len(longer) > 2
+    if len(longer) < 3 or len(longer) != len(shorter) + 1 or longer[0] != shorter[1] or longer[2] != shorter[0]:
+        return False
+    return bool(np.array_equal(longer[3:], shorter[2:]))

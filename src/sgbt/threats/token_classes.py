@@ -9,9 +9,13 @@ a state, words of a class lead to another state, or cannot stand there.
 from __future__ import annotations
 
 import re
+import sys
 from enum import IntEnum
 from functools import cache, lru_cache
 from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sgbt.data.tokenizer import ENGLISH, Tokenizer
 
@@ -63,6 +67,11 @@ class State(IntEnum):
     NOT_MUST_FOLLOW = 11
     """Behind a run that is a word by itself only if n't follows: the 5 of 1,5n't."""
 
+
+SORTS = 5
+PLAIN, WALL, INSERTED, REOPENED, SHARED = range(SORTS)
+"""Sorts of nodes at one place: in the text, where word edits begin, behind inserted words, in the text behind those,
+and one that states share behind which nearly the same may follow. Behind a swap, the sort is how far it reaches."""
 
 _RUNS = (Kind.RUN, Kind.RUN_N, Kind.RUN_T, Kind.CLITIC_RUN, Kind.DIGITS, Kind.NUMBER)
 _FROM_FREE = {
@@ -169,6 +178,29 @@ def _without_edits(state: State, following: str, stop: bool) -> int:
 
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)+")
+
+
+SPACE, WORD, OTHER, ALPHA, UNASKED = (1 << bit for bit in range(5))
+"""Sorts of characters: white space, what the tokenizer sees as a letter or digit, one that is no digit, a letter."""
+_SORTS = np.full(sys.maxunicode + 1, UNASKED, dtype=np.uint8)
+
+
+def letters_of(text: str) -> NDArray[np.int64]:
+    """The numbers of the characters of a text."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.int64)
+
+
+def are(letters: NDArray[np.int64], sort: int) -> NDArray[np.bool_]:
+    """Which characters are of a sort."""
+    found = _SORTS[letters]
+    if (found == UNASKED).any():
+        for number in np.unique(letters[found == UNASKED]).tolist():
+            letter = chr(number)
+            word = is_word_character(letter)
+            other = word and not letter.isdecimal()
+            _SORTS[number] = SPACE * letter.isspace() + WORD * word + OTHER * other + ALPHA * letter.isalpha()
+        found = _SORTS[letters]
+    return (found & sort) > 0
 
 
 def is_word_character(letter: str) -> bool:

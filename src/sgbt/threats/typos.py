@@ -8,165 +8,189 @@ inserted, or a character that becomes one. Two neighbouring characters that chan
 words, or with one space, between them belong to no single stretch: such swaps have nodes of their own.
 
 Where no edit is left, what stands behind a place is known, and states between which it makes no difference are one.
+
+The loops are in `typo_edges`; here is what they are told about a text, and about the stretches that they ask for.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
+import numpy as np
+
 from sgbt.threats.edit_kinds import KINDS
-from sgbt.threats.lattice import NOTHING, LatticeBuilder
-from sgbt.threats.misspelt import Misspelt, Targets
-from sgbt.threats.token_classes import (
-    COMMON,
-    NOT,
-    OPEN,
-    State,
-    everything_of,
-    is_word_character,
-    targets_of,
-    without_edits,
+from sgbt.threats.lattice import KEPT, Ints
+from sgbt.threats.misspelt import Misspelt
+from sgbt.threats.near_words import Strings
+from sgbt.threats.stretches import (
+    EDGES,
+    FULL,
+    NODES,
+    QUESTIONS,
+    STRETCHES,
+    UNSEEN,
+    Found,
+    Text,
+    Trie,
+    child_of,
+    spelled,
 )
+from sgbt.threats.token_classes import ALPHA, NOT, OTHER, SORTS, SPACE, WORD, State, are, letters_of, without_edits
+from sgbt.threats.typo_edges import LAST, STATES, read_typos
 
 TYPOS = KINDS.index("typos")
-PLAIN, WALL, INSERTED, REOPENED = range(4)
-"""Sorts of nodes at one place: in the text, where word edits begin, behind inserted words, in the text behind those."""
-SHARED = 9
-"""The sort of the node that states share behind which nearly the same may follow."""
-
-Node = tuple[int, int, int, int]
-"""Twice the number of characters before it (one more between two that changed places), edits used, sort, state. Behind
-a swap, the sort is how far it reaches."""
-MUST = State.NOT_MUST_FOLLOW
+END = (1 << 62, 0, 0, 0)
+"""The last node."""
+MOST_STRETCHES = 1 << 21
+"""When so many are known, all are forgotten."""
+MOST_ANSWERS = 3
+LONG = 32
+"""Longer stretches are looked up each time."""
 
 
 class TypoReader:
-    """Reads one text with at most `edits` typing errors into a builder; word edits may begin at the places `stops`."""
+    """Reads texts with at most `edits` typing errors; what it learns of stretches of text is kept for the next one."""
 
-    def __init__(
-        self, text: str, edits: int, misspelt: Misspelt, builder: LatticeBuilder, stops: Collection[int] = ()
-    ) -> None:
-        self.text, self.edits, self.misspelt, self.builder = text, edits, misspelt, builder
-        self.size, self.stops = len(text), stops
-        self.spaces = [letter.isspace() for letter in text]
-        self.letters = [is_word_character(letter) for letter in text]
-        self.goes_on = [letter and place not in stops for place, letter in enumerate(self.letters)] + [False]
-        self.waiting: list[list[Node]] = [[] for _ in range(2 * len(text) + 2)]
-        self._seen: set[Node] = set()
+    def __init__(self, edits: int, misspelt: Misspelt) -> None:
+        self.edits, self.misspelt = edits, misspelt
+        self._forget()
 
-    def node(self, node: Node) -> int:
-        """The number of a node, which is kept to be read from."""
-        if node not in self._seen:
-            self._seen.add(node)
-            heapq.heappush(self.waiting[node[0]], node)
-        return self.builder.node(*node)
+    def _forget(self) -> None:
+        self._trie = _empty_trie(1 << 12)
+        self._stretches, self._rows, self._entries = 1, 1, 0  # row 0 is empty
+        self._room = {"nodes": 1 << 12, "edges": 1 << 14, "questions": 1 << 12}
 
-    def link(self, source: Node, target: Node, choices: int = NOTHING) -> None:
-        """An edge; it costs the edits by which its ends differ."""
-        cost = target[1] - source[1]
-        number = self.node(target)
-        self.builder.edges.append((self.builder.keys[source], number, TYPOS if cost else -1, cost, choices))
+    def read(
+        self,
+        text: str,
+        *,
+        stops: Collection[int] = (),
+        walls: Ints | None = None,
+        jumps: Sequence[tuple[int, int]] = (),
+        inserts: bool = False,
+    ) -> tuple[Ints, Ints]:
+        """Nodes, the last one behind all others, and edges (source, target, kind, cost, set).
 
-    def read_from(self, node: Node) -> None:
-        """Add every edge that leaves a node."""
-        order, used, sort, state = node
-        left = self.edits - used
-        at, behind_swap = order // 2, order % 2
-        if left and state in OPEN:
-            self.link(node, (order, used, sort if behind_swap else SHARED, COMMON))
-        if left and state not in (State.FREE, COMMON, MUST) and not (at < self.size and self.spaces[at]):
-            self.link(node, (order, used + 1, sort if behind_swap else PLAIN, State.FREE))
-        if behind_swap:
-            if left:
-                targets = targets_of(state)
-                for away, after, choices in self.misspelt.grouped("", left, targets, targets):
-                    self.link(node, (order, used + away, sort, after), choices)
-            if not self.spaces[at]:
-                self._words(node, self.text[at], at + sort)
-            elif state != MUST and not (left and state in OPEN):
-                self.link(node, (2 * (at + sort), used, PLAIN, State.FREE))
-            return
-        if at < self.size and state != MUST and not (left and state in OPEN):
-            self._gaps(node, at, left)
-        self._words(node, "", at)
-
-    def _gaps(self, node: Node, at: int, left: int) -> None:
-        """A space that is passed, a character that becomes one, or a space that comes before the character(s) here."""
-        used = node[1]
-        if self.spaces[at]:
-            self.link(node, (2 * at + 2, used, PLAIN, State.FREE))
-            return
-        if left:
-            self.link(node, (2 * at + 2, used + 1, PLAIN, State.FREE))
-            for reach in (2, 3)[:left]:
-                if at + reach - 1 < self.size and self.spaces[at + reach - 1]:
-                    self.link(node, (2 * at + 1, used + reach - 1, reach, State.FREE))
-
-    def _words(self, node: Node, begun: str, at: int) -> None:
-        """One word out of what was `begun` and the text from `at` on."""
-        text, size, goes_on, misspelt = self.text, self.size, self.goes_on, self.misspelt
-        order, used, _, state = node
-        left = self.edits - used
-        targets = targets_of(state) if left else everything_of(state)
-        short = state != COMMON and (left > 0 or state not in OPEN)  # words of at most two letters, or of digits
-        spaces, letters, others = 0, sum(map(is_word_character, begun)), sum(map(str.isalpha, begun))
-        for end in range(at, size + 1):
-            stretch = begun + text[at:end]
-            stuck = goes_on[end] and not text.startswith(NOT, end)
-            if left:
-                self._swaps(node, stretch, end, left, targets)
-            inside = stuck and (self.letters[end - 1] if end > at else bool(letters))
-            if stretch and not spaces and (left or not inside):
-                kept = misspelt.unchanged(stretch)
-                if kept is not None and (after := targets[kept[0]]) >= 0:
-                    self._end(node, end, used, after, kept[1])
-            most = left if not stuck or letters <= left else left - 1
-            if most > 0 and spaces <= most:
-                final = without_edits(targets, text[end : end + 3], end in self.stops) if most == left else targets
-                for away, after, choices in misspelt.grouped(stretch, most, targets, final):
-                    if 2 * end != order or away:
-                        self.link(node, (2 * end, used + away, PLAIN, after), choices)
-            if end < size:
-                spaces += self.spaces[end]
-                letters += self.letters[end]
-                others += self.letters[end] and not text[end].isdecimal()
-                if spaces > left or (short and others > left + 2):
-                    return
-
-    def _end(self, node: Node, end: int, used: int, after: int, choices: int) -> None:
-        """An edge to the place `end` of a word that was not changed, unless nothing could follow there."""
-        if used == self.edits:
-            after = _single(after, self.text[end : end + 3], end in self.stops)
-        if after >= 0:
-            self.link(node, (2 * end, used, PLAIN, after), choices)
-
-    def _swaps(self, node: Node, stretch: str, first: int, left: int, targets: Targets) -> None:
-        """Words that end in the second of two characters that change places; the first one comes behind them.
-
-        With two edits, a character between them may go as well.
+        Word edits may begin at the places `stops`; the other arguments are those of `typo_edges.Text`.
         """
-        text = self.text
-        for reach in (2, 3)[:left]:
-            second, cost = first + reach - 1, reach - 1
-            if second >= self.size or self.spaces[second] or text[first] == text[second]:
+        if self._stretches > MOST_STRETCHES:
+            self._forget()
+        given = _described(text, frozenset(stops), walls, jumps, inserts)
+        while True:
+            found = self._found(len(text))
+            read_typos(given, self._trie, found, self.edits)
+            self._stretches = int(found.sizes[STRETCHES])
+            self._answer(found.questions[: found.sizes[QUESTIONS]])
+            if found.sizes[FULL]:
+                self._enlarge(found)
+            elif not found.sizes[QUESTIONS]:
+                break
+        nodes, edges = found.nodes[: found.sizes[NODES]], found.edges[: found.sizes[EDGES]]
+        target = np.where(edges[:, 1] == LAST, len(nodes), edges[:, 1])
+        kind = np.where(edges[:, 2] > 0, TYPOS, KEPT)
+        return np.vstack([nodes, END]), np.stack([edges[:, 0], target, kind, edges[:, 2], edges[:, 3]], axis=1)
+
+    def _found(self, size: int) -> Found:
+        sizes = np.zeros(5, dtype=np.int64)
+        sizes[STRETCHES] = self._stretches
+        return Found(
+            number=np.full((2 * size + 2, self.edits + 1, SORTS, STATES), -1, dtype=np.int32),
+            nodes=np.empty((self._room["nodes"], 4), dtype=np.int64),
+            edges=np.empty((self._room["edges"], 4), dtype=np.int64),
+            questions=np.empty((self._room["questions"], 2), dtype=np.int64),
+            walks=np.full((3, size + 1, LONG, 3), -1, dtype=np.int32),
+            rows=np.full((3, size + 1, LONG, 3, self.edits + 1), -1, dtype=np.int32),
+            sizes=sizes,
+        )
+
+    def _enlarge(self, found: Found) -> None:
+        """Twice the room of whatever was full."""
+        for name, count in (("nodes", NODES), ("edges", EDGES), ("questions", QUESTIONS)):
+            if found.sizes[count] == self._room[name]:
+                self._room[name] *= 2
+        if self._stretches == len(self._trie.parent):
+            old, trie = self._trie, _empty_trie(2 * self._stretches)
+            sizes = np.zeros(5, dtype=np.int64)
+            sizes[STRETCHES] = 1
+            for stretch in range(1, self._stretches):
+                child_of(trie, sizes, int(old.parent[stretch]), int(old.letter[stretch]))
+            trie.rows[: self._stretches] = old.rows
+            self._trie = trie._replace(first=old.first, entries=old.entries)
+
+    def _answer(self, questions: Ints) -> None:
+        """What stretches become, by the vocabulary."""
+        for most in range(self.edits + 1):
+            stretches = questions[questions[:, 1] == most, 0]
+            if not len(stretches):
                 continue
-            behind = text[first] + text[second + 1 : second + 3]
-            if left == cost and self.letters[first] and self.letters[second] and behind != NOT:
-                continue
-            word, used = stretch + text[second], node[1] + cost
-            kept = self.misspelt.unchanged(word)
-            if kept is not None and (after := targets[kept[0]]) >= 0:
-                after = _single(after, behind, False) if used == self.edits else after
-                if after >= 0:
-                    self.link(node, (2 * first + 1, used, reach, after), kept[1])
-            if left > cost:
-                final = without_edits(targets, behind, False)
-                for away, after, choices in self.misspelt.grouped(word, left - cost, targets, final):
-                    self.link(node, (2 * first + 1, used + away, reach, after), choices)
+            found, of = self.misspelt.answers(Strings(*spelled(self._trie, stretches)), most)
+            entries = np.array([entry for each in found for entry in each], dtype=np.int64).reshape(-1, 3)
+            ends = self._entries + np.cumsum([len(each) for each in found])
+            trie = self._trie = self._trie._replace(
+                entries=_with_room(self._trie.entries, self._entries + len(entries)),
+                first=_with_room(self._trie.first, self._rows + len(found) + 1),
+            )
+            empty = np.array([not each for each in found])
+            trie.rows[stretches, most] = np.where(empty[of], 0, self._rows + of)
+            trie.entries[self._entries : self._entries + len(entries)] = entries
+            trie.first[self._rows + 1 : self._rows + 1 + len(found)] = ends
+            self._rows, self._entries = self._rows + len(found), self._entries + len(entries)
+
+
+def _with_room(array: Ints, size: int) -> Ints:
+    return array if size <= len(array) else np.resize(array, (2 * size, *array.shape[1:]))
+
+
+def _empty_trie(room: int) -> Trie:
+    trie = Trie(
+        slots=np.full(4 * room, -1, dtype=np.int64),
+        values=np.empty(4 * room, dtype=np.int32),
+        parent=np.empty(room, dtype=np.int32),
+        letter=np.empty(room, dtype=np.int32),
+        rows=np.empty((room, MOST_ANSWERS), dtype=np.int32),
+        first=np.zeros(1 << 12, dtype=np.int64),
+        entries=np.empty((1 << 12, 3), dtype=np.int64),
+    )
+    trie.rows[0] = UNSEEN
+    return trie
+
+
+def _described(
+    text: str, stops: frozenset[int], walls: Ints | None, jumps: Sequence[tuple[int, int]], inserts: bool
+) -> Text:
+    size = len(text)
+    letters = np.append(letters_of(text), 0)
+    space, word, other, alpha = (are(letters, sort) for sort in (SPACE, WORD, OTHER, ALPHA))
+    stuck = [word[at] and at not in stops and not text.startswith(NOT, at) for at in range(size + 1)]
+    following = [[text[at : at + 3] for at in range(size + 1)]]
+    following += [[text[at : at + 1] + text[at + reach : at + reach + 2] for at in range(size + 1)] for reach in (2, 3)]
+    final = [
+        [_finals(each, at in stops and not swap) for at, each in enumerate(row)] for swap, row in enumerate(following)
+    ]
+    swaps, broken = np.zeros((4, size + 1), dtype=bool), np.zeros((4, size + 1), dtype=bool)
+    for reach in (2, 3):
+        second, room = slice(reach - 1, size), size + 1 - reach
+        if room > 0:
+            swaps[reach, :room] = ~space[second] & (letters[:room] != letters[second])
+            broken[reach, :room] = word[:room] & word[second] & [each != NOT for each in following[reach - 1][:room]]
+    return Text(
+        letters=letters[:-1],
+        space=space,
+        word=word,
+        other=other,
+        alpha=alpha,
+        stuck=np.array(stuck),
+        final=np.frombuffer(b"".join(map(b"".join, [final[0], final[0], *final[1:]])), np.int8).reshape(4, -1, STATES),
+        swaps=swaps,
+        broken=broken,
+        wall=np.full(size + 1, -1, dtype=np.int64) if walls is None else walls,
+        jumps=np.array(jumps, dtype=np.int64).reshape(-1, 2),
+        inserts=inserts,
+    )
 
 
 @lru_cache(maxsize=1 << 16)
-def _single(state: int, following: str, stop: bool) -> int:
-    return without_edits((state,), following, stop)[0]
+def _finals(following: str, stop: bool) -> bytes:
+    """`without_edits` of every state; of the shared one, none."""
+    return np.array([*without_edits(tuple(range(len(State))), following, stop), -1], dtype=np.int8).tobytes()

@@ -12,9 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
+from sgbt.threats.lattice import Ints
 from sgbt.threats.maker import LatticeMaker
 from sgbt.threats.misspelt import Found, Misspelt
-from sgbt.threats.near_words import MOST_EDITS, NearWords
+from sgbt.threats.near_words import MOST_EDITS, NearWords, Strings
 from sgbt.threats.token_classes import Kind, kind_of
 from sgbt.threats.vocabulary import UNKNOWN, Vocabulary
 
@@ -66,13 +69,25 @@ class SpelledMisspelt(Misspelt):
         self.vocabulary = vocabulary
         super().__init__(vocabulary, sets)  # type: ignore[arg-type]
 
-    def _unchanged(self, text: str) -> tuple[Kind, int] | None:
+    def unchanged(self, text: str) -> tuple[Kind, int] | None:
+        """As the vocabulary reads it."""
         kind = kind_of(text)
         return None if kind is None else (kind, self._sets.number_of({self.vocabulary.id_of(text)}))
 
-    def _changed(self, text: str, edits: int) -> Found:
+    def answers(self, asked: Strings, most: int) -> tuple[list[Found], Ints]:
+        """One by one: what is corrected depends on the string."""
+        texts = [asked.text(row) for row in range(len(asked.begin) - 1)]
+        found = [self.changed(text, most) if most else self._alone(text) for text in texts]
+        return found, np.arange(len(texts))
+
+    def _alone(self, text: str) -> Found:
+        kept = self.unchanged(text)
+        return () if kept is None else ((0, *kept),)
+
+    def changed(self, text: str, edits: int) -> Found:
+        """With what an unknown word may be corrected to."""
         near, found = self.vocabulary.near, []
-        for away, kind, number in super()._changed(text, edits):
+        for away, kind, number in super().changed(text, edits):
             ids = self._sets[number]
             if UNKNOWN in ids and self.vocabulary.frequent:
                 assert away < MOST_EDITS, "one more edit than there are is counted"

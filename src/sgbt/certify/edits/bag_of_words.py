@@ -7,6 +7,7 @@ a word and the codes beside it: dynamic programming whose state is the last word
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,17 +41,23 @@ def _of_bag(model: BagOfWords, lattices: Sequence[Lattice], labels: Ints, max_le
     return margins
 
 
+_KNOWN: weakref.WeakKeyDictionary[ChoiceSets, tuple[Floats, Floats]] = weakref.WeakKeyDictionary()
+
+
 def _least_of_sets(sets: ChoiceSets, weight: Floats) -> Floats:
-    """For every set, the least of weight[label] - weight[rival] over its words, [sets, classes * classes]."""
-    ids, starts = sets.flat()
-    if not len(starts):
-        return np.zeros((1, weight.shape[1] ** 2))
-    classes = weight.shape[1]
-    least = np.empty((len(starts), classes * classes))
-    for label in range(classes):
-        for rival in range(classes):
-            least[:, label * classes + rival] = np.minimum.reduceat((weight[:, label] - weight[:, rival])[ids], starts)
-    return least
+    """For every set, the least of weight[label] - weight[rival] over its words, [sets, classes * classes].
+
+    Sets only become more while texts are certified, so those that were met with these weights are kept.
+    """
+    known = _KNOWN.get(sets)
+    if known is None or not np.array_equal(known[0], weight):
+        known = weight, np.zeros((0, weight.shape[1] ** 2))
+    ids, starts = sets.flat(len(known[1]))
+    if len(starts):
+        least = [np.minimum.reduceat((one[:, None] - weight)[ids], starts) for one in weight.T]
+        known = weight, np.concatenate([known[1], np.concatenate(least, axis=1)])
+    _KNOWN[sets] = known
+    return known[1]
 
 
 def _by_position(

@@ -1,25 +1,28 @@
-"""The least sum of weights along the paths of many lattices at once, for every number of words that a path can write.
+"""The least sum of weights along the paths of lattices, for every number of words that a path can write.
 
-Nodes are taken in their order, the node of the same number in all texts together: what reaches a node is the least over
-its edges of what reached their sources, in the state of budgets before, plus the weight of the word written. A model
-divides by the root of the number of words and reads no more than its maximal length, so sums are kept apart by the
-number of words. Every path is looked at, so the least is exact, up to rounding in float64.
+Edges are taken in the order of the nodes that they lead to: what reaches a node is the least over its edges of what
+reached their sources, in the state of budgets before, plus the weight of the word written. A model divides by the root
+of the number of words and reads no more than its maximal length, so sums are kept apart by the number of words. Every
+path is looked at, so the least is exact, up to rounding in float64.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgbt.core.compiled import compiled
 from sgbt.threats.budgets import BudgetStates
 from sgbt.threats.edit_kinds import KINDS
-from sgbt.threats.lattice import NOTHING, Lattice
+from sgbt.threats.lattice import Lattice
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,51 +34,14 @@ class LeastSums:
     first: Ints
 
 
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """Edges of many lattices, ordered by their target's number; node n of text t is row `start[t] + n`."""
+class Edges(NamedTuple):
+    """Those of a lattice, by their target; `before[e, s]` is the state of budgets before edge e where s is behind it,
+    or the number of states where there is none."""
 
-    source: Ints
-    target: Ints
-    writes: Ints
-    choices: Ints
-    text: Ints
-    before: Ints
-    """For every edge and every state behind it, the state before it; the number of states where there is none."""
-    bounds: Ints
-    """Where the edges into nodes of each number begin."""
-    last: Ints
-    rows: int
-    states: int
-    repeats: int
-
-    @staticmethod
-    def of(lattices: Sequence[Lattice]) -> _Batch:
-        states = BudgetStates.of(*lattices)
-        counts = np.array([lattice.nodes for lattice in lattices])
-        start = counts.cumsum() - counts
-        text = np.repeat(np.arange(len(lattices)), [len(lattice) for lattice in lattices])
-        source, target, kind, cost, choices = (
-            np.concatenate([getattr(lattice, name) for lattice in lattices])
-            for name in ("source", "target", "kind", "cost", "choices")
-        )
-        loops = source == target
-        order = np.lexsort((target + start[text], loops, target))
-        bounds = np.searchsorted(target[order] * 2 + loops[order], np.arange(2 * counts.max() + 1))
-        inverse = _inverse(states.step)
-        return _Batch(
-            source=(source + start[text])[order],
-            target=(target + start[text])[order],
-            writes=(choices != NOTHING).astype(np.int64)[order],
-            choices=choices[order],
-            text=text[order],
-            before=inverse[kind[order], cost[order]],
-            bounds=bounds,
-            last=start + counts - 1,
-            rows=int(counts.sum()),
-            states=len(states),
-            repeats=max([most for _, most in lattices[0].limited] + [lattices[0].total or 0], default=0),
-        )
+    source: Array
+    target: Array
+    choices: Array
+    before: Array
 
 
 def _inverse(step: Ints) -> Ints:
@@ -88,59 +54,89 @@ def _inverse(step: Ints) -> Ints:
 
 def least_sums(lattices: Sequence[Lattice], weights: Floats, columns: Ints, max_length: int) -> LeastSums:
     """The least sums of texts; `weights[s]` are the numbers of set s of words, `columns[t]` which of them count."""
-    batch = _Batch.of(lattices)
-    base, width = _lengths(batch)
-    value = np.full((batch.rows, batch.states + 1, width + 1, columns.shape[1]), np.inf)
-    first = batch.last - np.array([lattice.nodes for lattice in lattices]) + 1
-    value[first, 0, 0] = 0.0
-    shift = base[batch.source] + batch.writes - base[batch.target]
-    slots = np.arange(width)[None, :] - shift[:, None]
-    slots = np.where((slots < 0) | (slots >= width), width, slots)
-    gains = np.where(batch.writes[:, None] > 0, weights[batch.choices[:, None], columns[batch.text]], 0.0)
-    long = int(base.max()) + width > max_length
-    for lo, hi, looped in _steps(batch):
-        for _ in range(batch.repeats if looped else 1):
-            found = value[batch.source[lo:hi, None, None], batch.before[lo:hi, :, None], slots[lo:hi, None, :]]
-            gain = gains[lo:hi, None, None, :]
-            if long:
-                at = base[batch.source[lo:hi], None] + slots[lo:hi]
-                gain = np.where((at < max_length)[:, None, :, None], gain, 0.0)
-            found += gain
-            _take_least(value[:, : batch.states, :width], batch.target[lo:hi], found, looped)
-    return LeastSums(value[batch.last, : batch.states, :width].min(axis=1), base[batch.last])
+    states = BudgetStates.of(*lattices)
+    inverse, found = _inverse(states.step), []
+    repeats = max([most for _, most in lattices[0].limited] + [lattices[0].total or 0], default=0)
+    for lattice, own in zip(lattices, columns, strict=True):
+        order = np.lexsort((lattice.source == lattice.target, lattice.target))
+        kind, cost = lattice.kind[order], lattice.cost[order]
+        edges = Edges(lattice.source[order], lattice.target[order], lattice.choices[order], inverse[kind, cost])
+        fewest, most = _lengths(edges, lattice.nodes, len(states), repeats)
+        width = int((most - fewest).max()) + 1
+        value = np.full((lattice.nodes, len(states), width, len(own)), np.inf)
+        _walk(edges, fewest, weights, own, value, repeats, max_length)
+        found.append((value[-1].min(axis=0), int(fewest[-1])))
+    sums = np.full((len(found), max(len(each) for each, _ in found), columns.shape[1]), np.inf)
+    for text, (each, _) in enumerate(found):
+        sums[text, : len(each)] = each
+    return LeastSums(sums, np.array([first for _, first in found]))
 
 
-def _steps(batch: _Batch) -> list[tuple[int, int, bool]]:
-    """Ranges of edges that are taken together, and whether they come back to where they began."""
-    pairs = zip(batch.bounds[:-1].tolist(), batch.bounds[1:].tolist(), strict=True)
-    return [(lo, hi, bool(number % 2)) for number, (lo, hi) in enumerate(pairs) if hi > lo]
+@compiled
+def _end_of_group(edges: Edges, begin: int, nodes: int) -> int:
+    """Where the edges end that lead to the same node, and do, or do not, come from it."""
+    end = begin + 1
+    loop = edges.source[begin] == edges.target[begin]
+    while (
+        end < len(edges.target)
+        and edges.target[end] == edges.target[begin]
+        and (edges.source[end] == edges.target[end]) == loop
+    ):
+        end += 1
+    return end
 
 
-def _take_least(value: Floats, target: Ints, found: Floats, looped: bool) -> None:
-    begin = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
-    least = np.minimum.reduceat(found, begin, axis=0)
-    rows = target[begin]
-    value[rows] = np.minimum(value[rows], least) if looped else least
-
-
-def _lengths(batch: _Batch) -> tuple[Ints, int]:
-    """The fewest words with which each node can be reached, and how many numbers of words there are at most."""
+@compiled
+def _lengths(edges: Edges, nodes: int, states: int, repeats: int) -> tuple[Array, Array]:
+    """The fewest and most words with which each node can be reached, 0 and 0 where it cannot."""
     huge = 1 << 40
-    fewest = np.full((batch.rows, batch.states + 1), huge)
-    most = np.full((batch.rows, batch.states + 1), -huge)
-    begins = np.concatenate([[0], batch.last[:-1] + 1])
-    fewest[begins, 0] = most[begins, 0] = 0
-    for lo, hi, looped in _steps(batch):
-        for _ in range(batch.repeats if looped else 1):
-            source, target = batch.source[lo:hi, None], batch.target[lo:hi]
-            more = batch.writes[lo:hi, None]
-            for known, sign in ((fewest, 1), (most, -1)):
-                begin = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
-                found = np.minimum.reduceat(sign * (known[source, batch.before[lo:hi]] + more), begin, axis=0)
-                rows = target[begin]
-                if looped:
-                    found = np.minimum(found, sign * known[rows, : batch.states])
-                known[rows, : batch.states] = sign * found
-    base = np.minimum(fewest[:, : batch.states].min(axis=1), huge)
-    reached = np.where(most[:, : batch.states] > -(huge >> 1), most[:, : batch.states] - base[:, None], 0)
-    return base, int(reached.max()) + 1
+    fewest, most = np.full((nodes, states), huge), np.full((nodes, states), -huge)
+    fewest[0, 0] = most[0, 0] = 0
+    begin = 0
+    while begin < len(edges.target):
+        end = _end_of_group(edges, begin, nodes)
+        for _ in range(repeats if edges.source[begin] == edges.target[begin] else 1):
+            for edge in range(begin, end):
+                source, target, more = edges.source[edge], edges.target[edge], int(edges.choices[edge] >= 0)
+                for state in range(states):
+                    before = edges.before[edge, state]
+                    if before < states and most[source, before] >= 0:
+                        fewest[target, state] = min(fewest[target, state], fewest[source, before] + more)
+                        most[target, state] = max(most[target, state], most[source, before] + more)
+        begin = end
+    first, last = np.zeros(nodes, dtype=np.int64), np.zeros(nodes, dtype=np.int64)
+    for node in range(nodes):
+        if most[node].max() >= 0:
+            first[node], last[node] = fewest[node].min(), most[node].max()
+    return first, last
+
+
+@compiled
+def _walk(edges: Edges, fewest: Array, weights: Array, own: Array, value: Array, repeats: int, max_length: int) -> None:
+    """Least sums at every node, state and number of words above the fewest, [nodes, states, numbers, columns]."""
+    nodes, states, width, columns = value.shape
+    value[0, 0, 0] = 0.0
+    begin = 0
+    while begin < len(edges.target):
+        end = _end_of_group(edges, begin, nodes)
+        for _ in range(repeats if edges.source[begin] == edges.target[begin] else 1):
+            for edge in range(begin, end):
+                source, target, choices = edges.source[edge], edges.target[edge], edges.choices[edge]
+                writes = int(choices >= 0)
+                shift = fewest[source] + writes - fewest[target]
+                for state in range(states):
+                    before = edges.before[edge, state]
+                    if before == states:
+                        continue
+                    for behind in range(max(shift, 0), width):
+                        at = behind - shift
+                        if at >= width:
+                            break
+                        counts = writes and fewest[source] + at < max_length
+                        for column in range(columns):
+                            total = value[source, before, at, column]
+                            if counts:
+                                total += weights[choices, own[column]]
+                            if total < value[target, state, behind, column]:
+                                value[target, state, behind, column] = total
+        begin = end
