@@ -8,7 +8,11 @@ import pytest
 from tests.evaluate.grids import TINY, tiny
 
 import sgbt.evaluate.estimate as module
+from sgbt.core.errors import SgbtWarning
 from sgbt.evaluate.estimate import estimate
+from sgbt.evaluate.materials import Materials
+from sgbt.resources import CATALOGUE, UnavailableError
+from sgbt.threats import SubstitutionTable
 
 METHODS = """[[methods]]
 objective = "standard"
@@ -45,3 +49,20 @@ def test_trainings_that_differ_in_what_is_learned_alone_are_tried_once(
     assert len(trainings) == 2
     if tried == 1:  # twice the epochs take twice the time
         assert trainings[1].seconds == pytest.approx(2 * trainings[0].seconds)
+
+
+def test_without_the_published_list_times_are_those_of_the_table_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def table(name: str, *_: object, **__: object) -> SubstitutionTable:
+        asked.append(name)
+        if "counter_fitted" in name:
+            raise UnavailableError(CATALOGUE["counter_fitted"], ())
+        return SubstitutionTable({"film": ("movie",)}, "made here")
+
+    monkeypatch.setattr("sgbt.evaluate.materials.table_named", table)
+    with pytest.warns(SgbtWarning, match="counter_fitted:nearest=4 cannot be had here: .* the grid itself needs"):
+        assert module.EstimateMaterials(None).table("counter_fitted:nearest=4", "glove").name == "made here"
+    assert asked == ["counter_fitted:nearest=4", "counter_fit:nearest=4"]
+    with pytest.raises(UnavailableError):
+        Materials(None).table("counter_fitted", "glove")

@@ -12,6 +12,7 @@ import json
 import math
 import statistics
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ import torch
 
 from sgbt.attacks import attack
 from sgbt.certify import certify
+from sgbt.core.errors import SgbtWarning
 from sgbt.data import Split, TextDataset
 from sgbt.evaluate.grid import Cell, Grid
 from sgbt.evaluate.materials import Materials, sample_rows
@@ -31,6 +33,8 @@ from sgbt.evaluate.working import untrained
 from sgbt.models import TextClassifier
 from sgbt.models.blueprint import parts_of
 from sgbt.models.identity import weights_of
+from sgbt.resources import UnavailableError
+from sgbt.threats import SubstitutionTable
 from sgbt.training import method_of, train
 from sgbt.training.beginning import adopt_vocabulary
 
@@ -46,6 +50,20 @@ NOTE = (
     "From processor time measured now, or from units of the same kind that were done before. At most: training may "
     "stop early, and most texts are certified or broken long before the last tier or query."
 )
+
+
+class EstimateMaterials(Materials):
+    """What times are estimated with: where the published list cannot be had, the table that is made here."""
+
+    def _table(self, name: str, vectors: str) -> SubstitutionTable:
+        try:
+            return super()._table(name, vectors)
+        except UnavailableError:
+            if (other := name.replace("counter_fitted", "counter_fit")) == name:
+                raise
+            sentence = f"{name} cannot be had here: times are estimated with {other}, and the grid itself needs {name}."
+            warnings.warn(sentence, SgbtWarning, stacklevel=2)
+            return super()._table(other, vectors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +96,7 @@ class Estimate:
 
 def estimate(grid: Grid, out: str | Path, *, only: str | None = None, data_home: str | Path | None = None) -> Estimate:
     """The units of a grid, and what those that `out` does not have would take."""
-    store, materials = Store(out), Materials(Path(data_home).expanduser() if data_home else None)
+    store, materials = Store(out), EstimateMaterials(Path(data_home).expanduser() if data_home else None)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # as workers compute
     try:
