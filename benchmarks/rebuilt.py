@@ -24,13 +24,14 @@ def cell(record: RunRecord) -> str:
 
 
 def compared(before: RunRecord, after: RunRecord) -> dict[str, Any]:
-    """How many texts have another outcome, for each that both runs have, and whether training was the same."""
+    """For each outcome how many texts have it in one run alone, and whether training was the same."""
     outcomes = {}
     for name in before.outcomes:
         held, again = before.outcome(name), after.outcome(name)
         assert held is not None
         assert again is not None
-        outcomes[name] = {"texts": len(held), "other": int((held != again).sum())}
+        lost, won = int((held & ~again).sum()), int((again & ~held).sum())
+        outcomes[name] = {"texts": len(held), "only_before": lost, "only_after": won}
     old, new = ([(point["dev"], point["parts"]) for point in record.curve] for record in (before, after))
     return {"before": before.commit, "after": after.commit, "same_training": old == new, "outcomes": outcomes}
 

@@ -12,20 +12,20 @@ def rebuilds() -> list[list[str]]:
     lines = []
     for row in rows("rebuilds/rows"):
         found = row["outcomes"]
-        attacks = [each for name, each in found.items() if name != "clean" and not name.startswith("certified")]
-        clean, certified = found["clean"], found["certified"]
+        within = [each for name, each in found.items() if name.startswith("certified, ")]
+        attacks = [each for name, each in found.items() if not name.startswith(("clean", "certified"))]
         lines.append(
             [
                 f"`{row['cell']}`",
                 f"`{row['before'][:7]}`" + (", run again" if row["same_machine"] else ", published"),
                 f"`{row['after'][:7]}`",
                 "the same" if row["same_training"] else "another",
-                *(_others([each]) for each in (clean, certified)),
-                _others(attacks),
+                *(_others(each) for each in ([found["clean"]], [found["certified"]], within, attacks)),
             ]
         )
     return lines
 
 
 def _others(outcomes: list[dict[str, int]]) -> str:
-    return f"{sum(each['other'] for each in outcomes)} of {sum(each['texts'] for each in outcomes):,}"
+    before, after, texts = (sum(each[name] for each in outcomes) for name in ("only_before", "only_after", "texts"))
+    return f"{before} and {after} of {texts:,}" if before or after else f"0 of {texts:,}"

@@ -76,7 +76,7 @@ def test_a_job_without_steps_that_nobody_waits_for_is_ended_with_its_process(mon
     worker = WorkerProcess([])
     worker._pipe, theirs = Pipe()  # where nobody ever answers
     began = time.monotonic()
-    message = worker.run({"do": "certify"}, 60.0, hear=lambda heard: None, left=lambda: True)
+    message = worker.run({"do": "certify"}, 60.0, listener=lambda message: None, left=lambda: True)
     assert message == {"kind": FAILED, "reason": "stopped"}
     assert time.monotonic() - began < 10
     assert theirs.recv_bytes() == b'{"do": "certify"}'

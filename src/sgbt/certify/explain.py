@@ -22,7 +22,7 @@ SEPARABLE = ("gbm", "sgbt-taylor", "crown")
 """Tiers whose bound adds up over words, so that each word has a share."""
 
 WHOLE = "ibp"
-"""The tier that speaks where those overflow: its bound is finite, and no word has a share in it."""
+"""The tier that is taken where those overflow: its bound is finite, and no word has a share in it."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def explain(
 ) -> Explanation:
     """Explain one text against `table` (by default the model's own), for its predicted label or a given one.
 
-    Of the tiers that add up over words, the one with the highest bound speaks, about the rival closest to the label;
+    Of the tiers that add up over words, the one with the highest bound is taken, for the rival closest to the label;
     where all of them overflow, tier ibp.
     """
     prepared = prepared_of(classifier, table)

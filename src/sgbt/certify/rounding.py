@@ -1,6 +1,6 @@
 """How much a margin must exceed zero before it counts: a proven allowance for rounding, stated in every certificate.
 
-A certificate speaks of the labels that a classifier gives, and those are computed. The allowance covers the difference
+A certificate is about the labels that a classifier gives, and those are computed. The allowance covers the difference
 between a margin in real arithmetic and as the classifier computes it, and the rounding of the bound, which is found in
 float64. It depends on the model alone, and rests on one fact: a sum of n products, in any order, is off by at most
 gamma_n = n u / (1 - n u) times the sum of their magnitudes (Higham 2002, section 3.1), with u the unit roundoff.

@@ -1,4 +1,4 @@
-"""How data is read: one value for all verbs, kept beside the model, so that later ones speak of the same texts."""
+"""How data is read: one value for all verbs, kept beside the model, so that later ones are about the same texts."""
 
 from __future__ import annotations
 

@@ -69,9 +69,9 @@ def train_(
     from sgbt.cli.train_named import NamedOptions, train_named
     from sgbt.training.config import read_toml
     from sgbt.training.loop.listeners import TensorBoardListener
-    from sgbt.training.loop.parallel import device_named, speaks
+    from sgbt.training.loop.parallel import device_named, is_first
 
-    console = Screen(quiet=not speaks())
+    console = Screen(quiet=not is_first())
     opt.use_threads(threads)
     if preset and ":" in preset:
         parts.refuse_beside_published(context)
@@ -96,6 +96,6 @@ def train_(
         train_chosen(data, dataset, read_table(), seed=seed, out=out, test=test, console=console)
     else:
         train_named(dataset, read_table, read_vectors, out, console, asked)
-    if speaks():
+    if is_first():
         reading.keep(out, whole)
     console.print(f"saved in {out}")

@@ -19,7 +19,7 @@ from sgbt.training import TrainingMethod, preset_for, preset_named, train
 from sgbt.training.balance import unbalanced
 from sgbt.training.config import with_options
 from sgbt.training.loop.listeners import Listener, Listeners
-from sgbt.training.loop.parallel import speaks
+from sgbt.training.loop.parallel import is_first
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def train_named(
             listener=Listeners(view, *asked.boards),
             device=asked.device,
         )
-    if not speaks():
+    if not is_first():
         return
     parts.show_dev(run, dataset.dev, console)
     if asked.test:

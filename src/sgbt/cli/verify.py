@@ -13,7 +13,7 @@ from sgbt.cli.screen import Screen, say
 from sgbt.core.errors import CertificateError, ForgedRowError
 
 console = Screen()
-LIE = 1
+FORGED = 1
 """The exit code when a row says what is not so; 2 is for files and options that cannot be used."""
 SaveTexts = Annotated[
     Path | None, typer.Option(help="Also write the texts of the rows there, for the independent checker.")
@@ -73,7 +73,7 @@ def verify_(
             task = bars.add_task("proving again", total=len(rows))
             asked["listener"] = lambda done, of: bars.update(task, completed=done, total=of)
             found = verify(subject, rows, known.texts, against, labels=known.labels, **asked)
-    except ForgedRowError as lie:
-        say(str(lie))
-        raise typer.Exit(LIE) from lie
+    except ForgedRowError as forged:
+        say(str(forged))
+        raise typer.Exit(FORGED) from forged
     view.show(found, console)

@@ -51,7 +51,7 @@ def load_dataset(
 
     `dev` is the share of the training texts that is set apart for choosing; `test`, for a single file, the share for
     the final figures, or a second file. Cuts are stratified and seeded, and copies of one text always stay together;
-    what was cut comes in a seeded order in which labels are mixed, so that the first texts speak for all. A test set
+    what was cut comes in a seeded order in which labels are mixed, so that the first texts are like all. A test set
     that is given keeps its order.
     """
     check_seed(seed, DataError)

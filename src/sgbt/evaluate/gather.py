@@ -163,7 +163,7 @@ def _about(model_hash: str, named: Iterable[str], store: Store, key: str) -> Non
 
 
 def _of_table(run: PlannedRun, named: Iterable[str], store: Store, key: str) -> None:
-    """That the rows of a unit are about the run's table, so that certificates and attacks speak of one threat."""
+    """That the rows of a unit are about the run's table, so that certificates and attacks are about one threat."""
     own = run.substitutions["hash"]
     for name in named:
         if name not in ("", own):

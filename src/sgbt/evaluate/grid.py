@@ -172,7 +172,7 @@ class Grid(Measuring):
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a cell's name fits a pattern; a pattern of fewer parts speaks of all that begin so."""
+    """Whether a cell's name fits a pattern; a pattern of fewer parts fits all that begin so."""
     missing = name.count("/") - pattern.count("/")
     return fnmatchcase(name, pattern + "/*" * max(missing, 0))
 

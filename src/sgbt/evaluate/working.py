@@ -112,7 +112,7 @@ class Workplace:
         return found
 
     def check_data(self) -> None:
-        """That the data here is what the key speaks of: another machine may have other files under the same name."""
+        """That the data here is what the key names: another machine may have other files under the same name."""
         means, spec = self.unit.means, self.unit.spec
         found = {"data": self.materials.dataset_hash(self.source)}
         if spec.get("vectors"):
@@ -128,7 +128,7 @@ class Workplace:
 
 
 def check_code(unit: Unit) -> None:
-    """That this process runs the code that the key speaks of."""
+    """That this process runs the code that the key names."""
     if unit.spec["code"] != code_version(unit.kind):
         raise EvaluationError(
             expected=f"the code with version {unit.spec['code']}",

@@ -52,7 +52,7 @@ class Identity:
         return PREFIX + sha256_of(dict(self.parts))
 
     def named_by(self, name: str) -> Naming:
-        """Whether a row with this `model_hash` speaks of the classifier that has this identity."""
+        """Whether a row with this `model_hash` is about the classifier that has this identity."""
         if name == self.hash:
             return Naming.EXACT
         return Naming.WEIGHTS if name == self.parts["weights"] else Naming.OTHER

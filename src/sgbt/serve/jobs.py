@@ -116,7 +116,7 @@ class Pool:
             return all(job.cancelled for job in jobs)
 
         try:
-            return worker.run(task, max(job.seconds for job in jobs), hear=jobs[0].tell, left=left)
+            return worker.run(task, max(job.seconds for job in jobs), listener=jobs[0].tell, left=left)
         except OSError:  # the pipe is closed: the server is shutting down, or the process has died this moment
             return {"kind": FAILED, "reason": GONE}
 

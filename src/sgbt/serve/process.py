@@ -74,7 +74,7 @@ class WorkerProcess:
             self.wait_until_ready(announced)
 
     def run(
-        self, task: Mapping[str, Any], seconds: float, *, hear: Callable[[Message], None], left: Callable[[], bool]
+        self, task: Mapping[str, Any], seconds: float, *, listener: Callable[[Message], None], left: Callable[[], bool]
     ) -> Message:
         """The last message of a task. One that overruns its time, or that nobody waits for, is ended."""
         assert self._pipe is not None
@@ -85,7 +85,7 @@ class WorkerProcess:
                 message = self._receive()
                 if message["kind"] != STEP:
                     return message
-                hear(message)
+                listener(message)
             now = time.monotonic()
             if now > deadline:
                 self.end()

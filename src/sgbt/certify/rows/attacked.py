@@ -64,7 +64,7 @@ def check_attacks(
     Certificates are `against` a table or a threat. Rows of one attack are counted together or not at all, for leaving
     out those that broke a text would flatter: they are apart where they name another table or threat than the
     certificates, or none, and where one replaced more words than the certificates' budget. But whatever an attack was
-    within, a text that it wrote and that the certificates speak of contradicts them if it breaks a certified one.
+    within, a text that it wrote and that the certificates are about contradicts them if it breaks a certified one.
     """
     check_true(classifier, attacks, against, texts=texts, labels=labels, where=WHERE)
     proofs = {proof.index: proof for proof in certificates}
@@ -94,7 +94,7 @@ def check_attacks(
 
 
 def _spoken_of(row: AttackResult, against: Against, tokenizer: Tokenizer) -> AttackResult | None:
-    """The row, if the certificates speak of its text, whatever the attack was within."""
+    """The row, if the certificates are about its text, whatever the attack was within."""
     if isinstance(against, SubstitutionTable):
         return row if all(swap.new in against.substitutes(swap.old) for swap in row.swaps) else None
     if row.status == SUCCESS and not is_reachable(against, row.original, row.perturbed, tokenizer):

@@ -22,7 +22,7 @@ def check_consistent(certificates: Iterable[Certificate | ThreatCertificate], at
 
     An attack result needs a `status`, and names its text by an attribute `index`; one without is about the certificate
     at the same place in its sequence. Where it counts its swaps, an attack that replaced more words than a certificate
-    speaks of contradicts nothing. A result is compared with a certificate of the same table alone: where it names
+    is about contradicts nothing. A result is compared with a certificate of the same table alone: where it names
     another (`table_hash`, or `threat_hash` of a threat beyond substitutions), neither says anything of the other.
     """
     proofs = list(certificates)
@@ -63,7 +63,7 @@ def _why(proof: Certificate | ThreatCertificate) -> str:
 
 
 def _check_model(proof: Certificate | ThreatCertificate, result: Any) -> None:
-    """That both speak of one model, where both name it by its identity."""
+    """That both are about one model, where both name it by its identity."""
     named = proof.model_hash, str(getattr(result, "model_hash", ""))
     if named[0] != named[1] and not any(map(covers_weights_alone, named)):
         raise CertificateError(

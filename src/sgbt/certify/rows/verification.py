@@ -21,7 +21,7 @@ from sgbt.models import Identity, Naming, TextClassifier, covers_weights_alone, 
 from sgbt.threats import SubstitutionTable
 
 AT_ONCE = 256
-"""Rows that are proven again together; a lie ends the work after those."""
+"""Rows that are proven again together; the first that is forged ends the work after those."""
 
 
 @dataclass(frozen=True, slots=True)

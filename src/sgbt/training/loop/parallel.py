@@ -55,7 +55,7 @@ class Processes:
 
     @property
     def first(self) -> bool:
-        """Whether this process reads, writes and speaks for all."""
+        """Whether this process reads, writes and prints for all."""
         return self.rank == 0
 
     def wrapped(self, loss: nn.Module) -> nn.Module:
@@ -110,6 +110,6 @@ def _part() -> None:
         dist.destroy_process_group()
 
 
-def speaks() -> bool:
-    """Whether this process is the one that talks to the person: the first of those that torchrun launched."""
+def is_first() -> bool:
+    """Whether this process is the first of those that torchrun launched: it alone prints."""
     return int(os.environ.get("RANK", "0")) == 0
