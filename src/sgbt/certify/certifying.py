@@ -17,7 +17,7 @@ from sgbt.certify.prepared import Prepared, prepared_of
 from sgbt.certify.read_texts import ReadTexts, in_order
 from sgbt.certify.rows.running import Listener, Prover
 from sgbt.certify.separable import SeparableBound
-from sgbt.certify.specification import Specification
+from sgbt.certify.specification import Specification, share_of_distance, whole_budget
 from sgbt.certify.tiers import DEFAULT_TIERS, bounds_of, check_tiers, lowest_of, offered
 from sgbt.certify.verifier import verifiers, words_at_once
 from sgbt.core.errors import CertificateError
@@ -164,6 +164,7 @@ def prover_of(
     threads: int | None = None,
 ) -> Prover[Certificate]:
     """What `certify` makes of its arguments."""
+    budget, scale = whole_budget(budget), share_of_distance(scale)
     shared = {
         "tiers": tiers,
         "max_substitutions": budget,

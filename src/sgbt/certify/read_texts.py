@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -61,7 +62,7 @@ class ReadTexts:
         require_finite_logits(logits)
         if labels is None and isinstance(texts, Split):
             labels = texts.labels.tolist()
-        chosen = logits.argmax(axis=1) if labels is None else np.asarray(labels, dtype=np.int64)
+        chosen = logits.argmax(axis=1) if labels is None else _whole_labels(labels)
         _check_labels(chosen, len(given), len(classifier.label_names))
         hashes = tuple(map(Certificate.hash_of, given))
         reference = None
@@ -92,6 +93,17 @@ def require_finite_logits(logits: np.ndarray) -> None:
             where="certify",
             remedy="train again",
         )
+
+
+def _whole_labels(labels: Sequence[int]) -> np.ndarray:
+    """Labels as an array; one that is no whole number is not taken for one."""
+    with contextlib.suppress(ValueError, TypeError, OverflowError), np.errstate(invalid="ignore"):
+        found = np.asarray(labels)
+        if found.ndim == 1 and (found.astype(np.int64) == found).all():
+            return found.astype(np.int64)
+    raise CertificateError(
+        expected="a whole number for each text as its label", got=repr(labels)[:60], where="the labels"
+    )
 
 
 def _check_labels(labels: np.ndarray, texts: int, classes: int) -> None:

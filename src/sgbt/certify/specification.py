@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,6 +16,9 @@ from sgbt.core.shapes import Bool, Float, Int
 from sgbt.models.shapes import Allowed, Choices, Ids, Labels, Lengths, Mask
 from sgbt.threats import Substitutions
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
+
+MOST_SUBSTITUTIONS = 1 << 63
+"""One more than any row can hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +87,7 @@ class Specification:
                 got=f"shapes {tuple(mask.shape)} and {tuple(labels.shape)} beside ids {tuple(ids.shape)}",
                 where="Specification",
             )
-        if budget is not None and budget < 0:
-            raise CertificateError(expected="a number of substitutions of at least 0", got=str(budget))
-        if not 0 <= scale <= 1:
-            raise CertificateError(expected="a scale from 0 to 1", got=str(scale))
+        budget, scale = whole_budget(budget), share_of_distance(scale)
         first = torch.arange(ids.shape[2], device=ids.device) == 0
         return Specification(
             ids.masked_fill(~mask.unsqueeze(-1), PADDING),
@@ -169,3 +170,23 @@ class Specification:
             weight[self.labels].unsqueeze(1) - weight[self.rivals],
             bias[self.labels].unsqueeze(1) - bias[self.rivals],
         )
+
+
+def whole_budget(given: Any) -> int | None:
+    """How many words may be replaced, None being any number; what is no whole number is not taken for one."""
+    if given is None:
+        return None
+    if isinstance(given, int | np.integer) and not isinstance(given, bool) and 0 <= given < MOST_SUBSTITUTIONS:
+        return int(given)
+    raise CertificateError(
+        expected="a whole number of substitutions of at least 0, or None",
+        got=repr(given)[:60],
+        where="max_substitutions",
+    )
+
+
+def share_of_distance(given: Any) -> float:
+    """How far substitutes are from the word, 1 being where they are."""
+    if isinstance(given, int | float | np.number) and not isinstance(given, bool) and 0 <= given <= 1:
+        return given  # type: ignore[return-value]
+    raise CertificateError(expected="a scale from 0 to 1", got=repr(given)[:60], where="scale")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sgbt.core.errors import SgbtError
+from sgbt.core.errors import DataError, SgbtError
 from sgbt.core.files import atomic_write, user_cache
 from sgbt.data.tokenizer import Tokenizer, lowered
 
@@ -141,6 +141,8 @@ class Pieces(dict[str, bytes]):
         separate, get = self.tokenizer.spaces_separate, self.__getitem__
         flat, ends = bytearray(), array("q", [0])
         for text in texts:
+            if not isinstance(text, str):
+                raise DataError(expected="a list of texts", got=f"a {type(text).__name__} in it", where="the texts")
             low = lowered(text)
             flat += b"".join(map(get, low.split(" "))) if separate else get(low)
             ends.append(len(flat))

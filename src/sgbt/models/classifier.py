@@ -130,7 +130,7 @@ class TextClassifier:
 
 def _check_kinds(given: TextClassifier) -> None:
     """That every part is of its kind: what follows relies on it."""
-    whole = type(given.max_length) is int and given.max_length >= 1
+    whole = type(given.max_length) is int and 1 <= given.max_length < 1 << 31
     for fits, expected, value in (
         (isinstance(given.vocabulary, Vocabulary), "a Vocabulary", given.vocabulary),
         (isinstance(given.tokenizer, Tokenizer), "a Tokenizer", given.tokenizer),
