@@ -18,6 +18,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "predict": (*READING, "evaluate/working"),
     "certify": (*READING, "certify", "evaluate/working"),
     "attack": (*READING, "attacks", "evaluate/working"),
+    "threat": (*READING, "certify", "evaluate/working"),
 }
 """For each kind of work, the packages and modules that its result depends on."""
 

@@ -23,12 +23,13 @@ import torch
 
 from sgbt.attacks import attack
 from sgbt.certify import certify
+from sgbt.certify.edits import certify_against
 from sgbt.core.errors import SgbtWarning
 from sgbt.data import Split, TextDataset
 from sgbt.evaluate.grid import Cell, Grid
 from sgbt.evaluate.materials import Materials, sample_rows
 from sgbt.evaluate.store import Store
-from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit, cell_units, training_config
+from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, THREAT, TRAIN, Unit, cell_units, training_config
 from sgbt.evaluate.working import untrained
 from sgbt.models import TextClassifier
 from sgbt.models.blueprint import parts_of
@@ -43,7 +44,7 @@ STEPS = 3
 SIZES = ("batch_size", "max_length", "minimum_count")
 """What a step's time depends on, of the options of training; rates and decays change only what is learned."""
 CERTIFIED_TEXTS, ATTACKED_TEXTS, PREDICTED_TEXTS = 2, 1, 64
-BYTES_PER_ROW = {PREDICT: 45, CERTIFY: 700, ATTACK: 600}
+BYTES_PER_ROW = {PREDICT: 45, CERTIFY: 700, ATTACK: 600, THREAT: 500}
 """About what a row takes beside its text; an attack's row holds the text twice."""
 
 NOTE = (
@@ -164,7 +165,7 @@ class _Calibration:
 
     def _seconds_per_text(self, unit: Unit, cell: Cell, training: Unit) -> float:
         spec = training.spec
-        asked = (unit.kind, str(unit.spec.get("options")), str(unit.spec.get("tiers")))
+        asked = (unit.kind, *(str(unit.spec.get(name)) for name in ("options", "tiers", "threat")))
         key = (
             *asked,
             spec["data"],
@@ -177,11 +178,15 @@ class _Calibration:
 
     def _measured(self, unit: Unit, classifier: TextClassifier, cell: Cell) -> float:
         test = self._materials.dataset(cell.dataset).test
-        count = {PREDICT: PREDICTED_TEXTS, CERTIFY: CERTIFIED_TEXTS, ATTACK: ATTACKED_TEXTS}[unit.kind]
+        count = {PREDICT: PREDICTED_TEXTS, ATTACK: ATTACKED_TEXTS}.get(unit.kind, CERTIFIED_TEXTS)
         texts = _typical(test, count)
         began = time.process_time()
         if unit.kind == PREDICT:
             classifier.predict(texts)
+        elif unit.kind == THREAT:
+            threat = self._materials.threat(unit.spec["threat"], cell.vectors)
+            began = time.process_time()
+            certify_against(classifier, texts, threat)
         elif unit.kind == CERTIFY:
             table = self._materials.table(unit.means["against"], cell.vectors)
             began = time.process_time()

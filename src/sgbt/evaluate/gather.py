@@ -12,6 +12,7 @@ from sgbt.attacks import read_rows as read_attacks
 from sgbt.attacks.result import FAILED
 from sgbt.certify import Certificate, check_consistent
 from sgbt.certify import read_rows as read_certificates
+from sgbt.certify.edits import ThreatCertificate
 from sgbt.core.documents import read_json_object
 from sgbt.core.errors import EvaluationError
 from sgbt.core.rows import read_rows
@@ -30,11 +31,11 @@ from sgbt.evaluate.plan import Plan, PlannedRun
 from sgbt.evaluate.record import RunRecord, read_records, write_records
 from sgbt.evaluate.significance import packed, within
 from sgbt.evaluate.store import MODEL, PREDICTIONS, RECORDS, ROWS, TIMES, Store, read_times
-from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN
+from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, THREAT, TRAIN
 from sgbt.models.folder import CONFIG
 from sgbt.training.loop.log import read_log
 
-Row = TypeVar("Row", Certificate, AttackResult)
+Row = TypeVar("Row", Certificate, AttackResult, ThreatCertificate)
 
 
 def gather(store: Store) -> list[RunRecord]:
@@ -77,6 +78,14 @@ def record_of(run: PlannedRun, store: Store) -> RunRecord | None:
         metrics |= certified_figures(certificates)
         outcomes["certified"] = packed([row.certified for row in certificates])
         outcomes |= {within(budget): packed(certified_within(certificates, budget)) for budget in PAIRED_BUDGETS}
+    for role, key in done.items():
+        kind, _, threat = role.partition(" ")
+        if kind == THREAT:
+            rows = _numbered(read_certificates(store.place(key) / ROWS, ThreatCertificate), store, key)
+            _about(model_hash, (row.model_hash for row in rows), store, key)
+            stays = [row.stays for row in rows]
+            metrics.setdefault("threats", {})[threat] = share_figures("certified", Share(sum(stays), len(stays)))
+            outcomes[role] = packed(stays)
     if PREDICT in done:
         proven = [(row.label, row.certified) for row in certificates] if CERTIFY in done else None
         metrics["by_class"] = ByClass.of(label_names_of(store, done[TRAIN]), answers, proven=proven).to_json()

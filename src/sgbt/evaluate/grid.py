@@ -70,6 +70,7 @@ class Measuring:
     the model classifies so many of them correctly, and the wrong ones drawn on the way count as not robust. `certify`
     limits the texts to certify to so many drawn in the same way (None: all of them; 0: none). Certificates are made
     for every table of `against`; an attack that `attack_tables` names works with that table alone, any other with each.
+    Certificates are also made against every one of `threats`, written as on the command line.
     With `last_words`, texts are attacked and certified without what stands before so many words at their end.
     """
 
@@ -78,6 +79,7 @@ class Measuring:
     """What networks make of the vectors before they train."""
     substitutions: str = "counter_fitted"
     against: tuple[str, ...] = ()
+    threats: tuple[str, ...] = ()
     attacks: tuple[str, ...] = ()
     attack_tables: Mapping[str, str] = field(default_factory=dict)
     attack_options: Mapping[str, Options] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from sgbt.core.errors import EvaluationError, SgbtError
 from sgbt.core.registry import MODELS, OBJECTIVES, shipped_grids
 from sgbt.core.renamed import one_warning
 from sgbt.evaluate.grid import DEV, TEST, DataSource, Grid, Method, Rule
-from sgbt.evaluate.materials import TOY
+from sgbt.evaluate.materials import TOY, check_threat
 from sgbt.evaluate.table_reader import TableReader
 from sgbt.models import Bag
 from sgbt.threats import EmbeddingStart
@@ -67,6 +67,7 @@ def _grid_of(tables: dict[str, Any], *, name: str, where: str, beside: Path | No
         start=_start(reader),
         substitutions=_located(reader.text("substitutions", "counter_fitted"), beside),
         against=tuple(_located(each, beside) for each in reader.texts("against", None) or ()),
+        threats=_threats(reader),
         attacks=_attacks(reader, ()) or (),
         attack_tables=_attack_tables(reader, beside),
         attack_options=_attack_options(reader),
@@ -196,6 +197,14 @@ def _attacks(reader: TableReader, default: tuple[str, ...] | None) -> tuple[str,
     for name in names:
         method_named(name)  # refuses an unknown one
     return tuple(dict.fromkeys(full_name(name) for name in names))
+
+
+def _threats(reader: TableReader) -> tuple[str, ...]:
+    """Threats as the command line writes them; tables are made when they are needed, but their names are read now."""
+    names = reader.texts("threats", None) or ()
+    for name in names:
+        check_threat(name)
+    return names
 
 
 def _attack_options(reader: TableReader) -> dict[str, dict[str, Any]]:

@@ -16,8 +16,8 @@ from sgbt.data import TextDataset, load_dataset
 from sgbt.embeddings import EmbeddingTable, load_embeddings
 from sgbt.evaluate.grid import DEV, DataSource
 from sgbt.evaluate.toy import CLASSES, toy_dataset, toy_table, toy_vectors
-from sgbt.threats import EmbeddingStart, SubstitutionTable
-from sgbt.threats.named import table_named
+from sgbt.threats import EmbeddingStart, SubstitutionTable, Threat, parse_threat
+from sgbt.threats.named import check_table_name, table_named
 
 TOY = "toy"
 T = TypeVar("T")
@@ -67,6 +67,12 @@ class Materials:
         """A substitution table by name or path; some are made from vectors."""
         return self._once("table", (name, vectors), lambda: self._table(name, vectors))
 
+    def threat(self, written: str, vectors: str) -> Threat:
+        """A threat as the command line writes it, its table found by name."""
+        return self._once(
+            "threat", (written, vectors), lambda: parse_threat(written, lambda name: self.table(name, vectors))
+        )
+
     def _dataset(self, source: DataSource) -> TextDataset:
         if source.source in CLASSES:
             whole = toy_dataset(source.source)
@@ -97,6 +103,17 @@ class Materials:
         if (kind, name) not in self._kept:
             self._kept[kind, name] = make()
         return self._kept[kind, name]  # type: ignore[return-value]
+
+
+def check_threat(written: str) -> None:
+    """That a threat can be read, without the making of tables that it names."""
+
+    def stand_in(name: str) -> SubstitutionTable:
+        if name != TOY:
+            check_table_name(name)
+        return SubstitutionTable({}, name)
+
+    parse_threat(written, stand_in)
 
 
 def hash_of_vectors(vectors: EmbeddingTable) -> str:

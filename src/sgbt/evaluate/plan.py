@@ -19,7 +19,7 @@ from sgbt.core.files import atomic_write
 from sgbt.evaluate.grid import Cell, Grid
 from sgbt.evaluate.materials import Materials
 from sgbt.evaluate.record import RunOfCell
-from sgbt.evaluate.unit import ATTACK, Unit, cell_units, training_unit
+from sgbt.evaluate.unit import Unit, cell_units, training_unit
 
 PLAN = "plan.json"
 
@@ -86,6 +86,7 @@ def _runs(grid: Grid, cell: Cell, materials: Materials, given: str) -> list[Plan
     config |= {"attack_options": {name: dict(options) for name, options in cell.attack_options.items()}}
     config |= {"sample": cell.sample, "sample_seed": cell.sample_seed, "max_queries": cell.max_queries}
     config |= {"sample_correct": True} if cell.sample_correct else {}
+    config |= {"threats": list(cell.threats)} if cell.threats else {}
     config |= {} if cell.last_words is None else {"last_words": cell.last_words}
     config |= {"trained_for": Path(cell.substitutions).name, "split": cell.dataset.split}
     config |= {"train": cell.dataset.train, "dev": cell.dataset.dev, "test": cell.dataset.test}
@@ -112,4 +113,5 @@ def _runs(grid: Grid, cell: Cell, materials: Materials, given: str) -> list[Plan
 
 
 def _role(unit: Unit) -> str:
-    return f"{ATTACK} {unit.spec['method']}" if unit.kind == ATTACK else unit.kind
+    what = unit.spec.get("method") or unit.spec.get("threat")
+    return f"{unit.kind} {what}" if what else unit.kind

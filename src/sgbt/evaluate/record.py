@@ -88,7 +88,7 @@ _RULES: dict[str, tuple[str, Fits]] = {
     "_interval": ("two numbers", _is_interval),
 }
 _SHARES = ("clean", "certified", "certified_of_correct", "vacuous", "robust", "aua", "success")
-_TABLES = {"attacks", "certified_by_budget", "certified_tiers", "dev"}
+_TABLES = {"attacks", "certified_by_budget", "certified_tiers", "dev", "threats"}
 
 
 FORMAT = 1
@@ -151,6 +151,12 @@ class RunRecord(RunOfCell):
     def attacks(self) -> Mapping[str, Mapping[str, Any]]:
         """The figures of every attack, by its name."""
         found: Mapping[str, Mapping[str, Any]] = self.metrics.get("attacks", {})
+        return found
+
+    @property
+    def threats(self) -> Mapping[str, Mapping[str, Any]]:
+        """The figures of certificates against every threat, by its name."""
+        found: Mapping[str, Mapping[str, Any]] = self.metrics.get("threats", {})
         return found
 
     @property

@@ -20,7 +20,7 @@ from sgbt.evaluate.materials import Materials
 from sgbt.training import TrainingConfig, method_of, preset_for
 from sgbt.training.config import with_options
 
-TRAIN, PREDICT, CERTIFY, ATTACK = "train", "predict", "certify", "attack"
+TRAIN, PREDICT, CERTIFY, ATTACK, THREAT = "train", "predict", "certify", "attack", "threat"
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Unit:
     @property
     def title(self) -> str:
         """What a person calls it."""
-        method = self.spec.get("method")
+        method = self.spec.get("method") or self.spec.get("threat")
         against = self.means.get("against")
         beside = f" against {against}" if against and against != self.means["substitutions"] else ""
         return f"{self.kind}{f' {method}' if method else ''} {self.cell}{beside}"
@@ -86,11 +86,15 @@ def cell_units(cell: Cell, materials: Materials) -> list[Unit]:
     training = training_unit(cell, materials)
     units = [training, _unit(PREDICT, cell, materials, train=training.key)]
     cut = {} if cell.last_words is None else {"last_words": cell.last_words}
+    sample = None if cell.certify is None else {"size": cell.certify, "seed": cell.sample_seed}
+    for threat in cell.threats if cell.certify != 0 else ():
+        hashed = materials.threat(threat, cell.vectors).hash
+        asked: dict[str, Any] = {"threat": threat, "threat_hash": hashed, "sample": sample} | cut
+        units.append(_unit(THREAT, cell, materials, train=training.key, against=cell.against[0], **asked))
     for against in cell.against:
         table = materials.table(against, cell.vectors).hash
         if cell.certify != 0:
-            sample = None if cell.certify is None else {"size": cell.certify, "seed": cell.sample_seed}
-            asked: dict[str, Any] = {"tiers": list(cell.tiers), "sample": sample} | cut
+            asked = {"tiers": list(cell.tiers), "sample": sample} | cut
             units.append(_unit(CERTIFY, cell, materials, train=training.key, table=table, against=against, **asked))
         for method in cell.attacks_with(against):
             asked = cut | {

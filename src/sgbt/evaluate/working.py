@@ -14,6 +14,7 @@ import torch
 
 from sgbt.attacks import AttackResult, attack
 from sgbt.certify import certify
+from sgbt.certify.edits import certify_against
 from sgbt.core.errors import EvaluationError
 from sgbt.core.files import atomic_write
 from sgbt.core.machine import peak_bytes
@@ -24,7 +25,7 @@ from sgbt.evaluate.code_version import code_version, current_commit
 from sgbt.evaluate.grid import DataSource
 from sgbt.evaluate.materials import Materials, sample_rows
 from sgbt.evaluate.store import MODEL, PREDICTIONS, ROWS, TIMES, Store, read_times
-from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, TRAIN, Unit
+from sgbt.evaluate.unit import ATTACK, CERTIFY, PREDICT, THREAT, TRAIN, Unit
 from sgbt.models import TextClassifier, load_classifier
 from sgbt.threats import EmbeddingStart
 from sgbt.training import Run, TrainingConfig, method_of, train
@@ -228,6 +229,21 @@ def _certify(at: Workplace) -> dict[str, Any]:
     return {"texts": len(test), "sample": rows, "table": table.name}
 
 
+def _against_threat(at: Workplace) -> dict[str, Any]:
+    at.check_data()
+    test, rows = at.test_texts()
+    threat = at.materials.threat(at.unit.spec["threat"], at.unit.means["vectors"])
+    if threat.hash != at.unit.spec["threat_hash"]:
+        raise EvaluationError(
+            expected=f"the threat with hash {at.unit.spec['threat_hash'][:12]}", got=f"hash {threat.hash[:12]}",
+            where=at.unit.title, remedy="give every machine the same files",
+        )  # fmt: skip
+    certify_against(
+        at.classifier(), test, threat, out=at.folder / ROWS, listener=lambda done, of: at.progress(done / of)
+    )
+    return {"texts": len(test), "sample": rows}
+
+
 def _attack(at: Workplace) -> dict[str, Any]:
     at.check_data()
     spec, (test, rows) = at.unit.spec, at.test_texts()
@@ -253,5 +269,5 @@ def _attack(at: Workplace) -> dict[str, Any]:
 
 
 WORK: dict[str, Callable[[Workplace], dict[str, Any]]] = {
-    TRAIN: _train, PREDICT: _predict, CERTIFY: _certify, ATTACK: _attack,
+    TRAIN: _train, PREDICT: _predict, CERTIFY: _certify, ATTACK: _attack, THREAT: _against_threat,
 }  # fmt: skip

@@ -18,6 +18,7 @@ from sgbt.report.formats import to_csv, to_latex, to_markdown
 from sgbt.report.html import to_html
 from sgbt.report.methods import methods_of
 from sgbt.report.sections import classes, examples_of
+from sgbt.report.threats import threats
 
 FORMATS = (".html", ".md", ".tex", ".csv")
 
@@ -88,6 +89,7 @@ def report_of_records(
             "Those with the fewest changes: the word that was there, and the one that an attack put in its place.",
             examples=tuple(examples),
         ),
+        *(each for each in [threats(methods)] if each.tables),
         classes(methods),
         sections.weakest(methods),
         sections.attack_details(methods),

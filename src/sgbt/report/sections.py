@@ -40,7 +40,7 @@ Rows = list[tuple[MethodRuns, tuple[Figure, ...]]]
 """The rows of a table, each behind the method whose command makes it."""
 
 
-def _tables(
+def tables_of(
     methods: Sequence[MethodRuns], make: Callable[[list[MethodRuns]], tuple[Iterable[str], Rows]]
 ) -> tuple[ReportTable, ...]:
     """A table for each dataset, model and substitution table of which `make` has rows, under the columns it gives."""
@@ -68,7 +68,7 @@ def results(methods: Sequence[MethodRuns]) -> Section:
         return columns, rows
 
     warnings = (f" Warning: {warning}." for method in methods for warning in method.warnings)
-    return Section("Accuracy, robustness, proofs", RESULTS_NOTE + "".join(warnings), _tables(methods, make))
+    return Section("Accuracy, robustness, proofs", RESULTS_NOTE + "".join(warnings), tables_of(methods, make))
 
 
 def beside_the_paper(methods: Sequence[MethodRuns]) -> Section:
@@ -90,7 +90,7 @@ def beside_the_paper(methods: Sequence[MethodRuns]) -> Section:
                 rows.append((method, tuple(row)))
         return columns, rows
 
-    return Section("Beside the paper's Table 1", NOTE, _tables(methods, make))
+    return Section("Beside the paper's Table 1", NOTE, tables_of(methods, make))
 
 
 def attack_details(methods: Sequence[MethodRuns]) -> Section:
@@ -104,7 +104,7 @@ def attack_details(methods: Sequence[MethodRuns]) -> Section:
         return Figure(method.label), Figure(attack), method.figure("success", attack), *figures
 
     columns = ("method", "attack", "success rate", "queries", "words changed", "seconds")
-    tables = _tables(
+    tables = tables_of(
         methods,
         lambda group: (columns, [(each, row(each, attack)) for each in group for attack in attacks_in([each])]),
     )
@@ -191,7 +191,7 @@ def budgets(methods: Sequence[MethodRuns]) -> Section:
         "once; n = 0 is clean accuracy on the certified texts. A lower bound, from the radius that each certificate "
         "states."
     )
-    return Section("Certified accuracy by budget", note, _tables(methods, make))
+    return Section("Certified accuracy by budget", note, tables_of(methods, make))
 
 
 def weakest(methods: Sequence[MethodRuns]) -> Section:
@@ -202,7 +202,7 @@ def weakest(methods: Sequence[MethodRuns]) -> Section:
         return Figure(method.label), Figure(shown)
 
     columns = ("method", "swap (broken texts)")
-    tables = _tables(methods, lambda group: (columns, [(each, row(each)) for each in group if each.first.weakest]))
+    tables = tables_of(methods, lambda group: (columns, [(each, row(each)) for each in group if each.first.weakest]))
     note = "Of the first seed, all attacks together: the swaps that took part in the most broken texts."
     return Section("The weakest words", note, tables)
 
@@ -226,7 +226,7 @@ def classes(methods: Sequence[MethodRuns]) -> Section:
         ]
 
     columns = ("method", "class", "texts", "right", "right among its answers", "certified")
-    tables = _tables(methods, lambda group: (columns, [row for method in group for row in rows(method)]))
+    tables = tables_of(methods, lambda group: (columns, [row for method in group for row in rows(method)]))
     return Section("Class by class", CLASS_NOTE, tables, folded=True)
 
 

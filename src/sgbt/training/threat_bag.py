@@ -6,7 +6,8 @@ in one) and the number of words; proofs do not (`sgbt.certify.edits`). The loss 
 lowered, and of the clean ones.
 
 With `once` a text has a word or has it not, which doubling it does not change: a bag of n-grams of one word. With
-`clusters` substitutes share a weight (`sgbt.threats.labelled_communities`).
+`clusters` substitutes share a weight (`sgbt.threats.labelled_communities`): a first fit without them says what labels a
+word speaks for, seldom words too where vectors have a say, and clusters keep words of different labels apart.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ from sgbt.threats.labelled_communities import labelled_codes
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 from sgbt.training.drops import Drops
 
+SHARPNESS = 3.0
+"""By how much the weights of a first fit are multiplied before they are read as logits of a word's labels."""
+
 
 @dataclass(frozen=True)
 class ThreatFit:
@@ -52,8 +56,8 @@ class ThreatFit:
     clusters: float = 0.0
     """At which resolution substitutes are divided into clusters that have one weight each; zero: words
     have their own."""
-    label_weight: float = 1.0
-    """How much clusters keep words apart that train has in texts of different labels."""
+    label_weight: float = 2.0
+    """How much clusters keep words apart that speak for different labels."""
 
     def __post_init__(self) -> None:
         whole = min(self.epochs, self.batch, self.minimum_count, self.vocabulary, self.max_length) >= 1
@@ -92,35 +96,37 @@ def fit_bag_of_words(
     vocabulary = Vocabulary.build(counts, table=table, minimum_count=fit.minimum_count, limit=fit.vocabulary)
     labels = torch.from_numpy(np.asarray(train.labels, dtype=np.int64))
     ids = [torch.tensor(vocabulary.encode(each), dtype=torch.int64) for each in words]
-    codes = _codes(vocabulary, table, counts, ids, labels, fit)
-    drops = [_of_codes(Drops.of(edit, vocabulary), codes, fit) for edit in threat.edits if edit.at_most != 0]
-    known = None if vectors is None else _directions(vectors, vocabulary, codes, counts)
-    ids = [_distinct(each, codes) for each in ids] if fit.once else ids
-    weight, bias = _fit(ids, labels, len(label_names), codes, drops, fit, known, seed)
+    edits = [Drops.of(edit, vocabulary) for edit in threat.edits if edit.at_most != 0]
+
+    def fitted(codes: Tensor) -> tuple[Tensor, Tensor]:
+        read = [_distinct(each, codes) for each in ids] if fit.once else ids
+        drops = [_of_codes(each, codes, fit) for each in edits]
+        known = None if vectors is None else _directions(vectors, vocabulary, codes, counts)
+        return _fit(read, labels, len(label_names), codes, drops, fit, known, seed)
+
+    codes = _readable(torch.arange(len(vocabulary)), fit)
+    if table is not None and fit.clusters:
+        codes = _readable(_clusters(fitted(codes)[0][codes], vocabulary, table, counts, fit), fit)
+    weight, bias = fitted(codes)
     bag = _once(weight, codes) if fit.once else _bag(weight[codes])
     with torch.no_grad():
         bag.bias.copy_(bias)
     return TextClassifier(bag, vocabulary, tuple(label_names), table, fit.max_length)
 
 
-def _codes(
-    vocabulary: Vocabulary,
-    table: SubstitutionTable | None,
-    counts: Mapping[str, int],
-    ids: Sequence[Tensor],
-    labels: Tensor,
-    fit: ThreatFit,
-) -> Tensor:
-    """The code of every id: of its cluster, or its own. A bag of n-grams cannot read codes from `LARGEST` on."""
-    size, classes = len(vocabulary), int(labels.max()) + 1 if len(labels) else 1
-    if table is None or not fit.clusters:
-        codes = torch.arange(size)
-    else:
-        flat = torch.cat([each * classes + label for each, label in zip(ids, labels.tolist(), strict=True)])
-        by_label = flat.bincount(minlength=size * classes).reshape(size, classes).numpy()
-        given = {"resolution": fit.clusters, "label_weight": fit.label_weight}
-        codes = torch.from_numpy(labelled_codes(vocabulary, table, counts, by_label, **given))
+def _readable(codes: Tensor, fit: ThreatFit) -> Tensor:
+    """A bag of n-grams reads codes from `LARGEST` on as unknown."""
     return codes.masked_fill(codes >= LARGEST, UNKNOWN) if fit.once else codes
+
+
+def _clusters(
+    weight: Tensor, vocabulary: Vocabulary, table: SubstitutionTable, counts: Mapping[str, int], fit: ThreatFit
+) -> Tensor:
+    """The code of every id: that of its cluster, by the links between words and their weights, [ids, classes]."""
+    often = torch.tensor([0.0, 0.0, *(counts.get(word, 0) + 1.0 for word in vocabulary.words)])
+    by_label = (often[:, None] * torch.softmax(SHARPNESS * weight, dim=1)).double().numpy()
+    given = {"resolution": fit.clusters, "label_weight": fit.label_weight}
+    return torch.from_numpy(labelled_codes(vocabulary, table, counts, by_label, **given))
 
 
 def _of_codes(drops: Drops, codes: Tensor, fit: ThreatFit) -> Drops:
