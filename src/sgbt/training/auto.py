@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -23,10 +22,10 @@ from sgbt.core.errors import TrainingError, check_seed, visible
 from sgbt.core.files import make_folder
 from sgbt.core.locks import claim
 from sgbt.core.shares import ByClass
-from sgbt.data import RaggedIds, TextDataset, Tokenizer, batches
+from sgbt.data import TextDataset, Tokenizer, batches
 from sgbt.models import Bag, BagOfNgrams, BagOfWords, Sum, TextClassifier, save_classifier
 from sgbt.models.worst_case import Margins
-from sgbt.threats import UNKNOWN, SubstitutionIndex, SubstitutionTable
+from sgbt.threats import SubstitutionIndex, SubstitutionTable
 from sgbt.training.balance import class_weights, unbalanced
 from sgbt.training.beginning import examples_of, whole_vocabulary
 from sgbt.training.calibration import best_scale, scale
@@ -149,8 +148,7 @@ class ModelSearch:
     def _margins(self, model: Any) -> Margins:
         if self.table is not None:
             return margins_of(model, self.dev)
-        ids = self.dev.rows
-        ids = RaggedIds(np.where(ids.flat < self.dev.vocabulary_size, ids.flat, UNKNOWN), ids.starts)
+        ids = self.dev.ids
         clean = torch.zeros(len(ids), self.dataset.classes)
         with torch.no_grad():
             for batch in batches(ids, size=256, words=1 << 15):

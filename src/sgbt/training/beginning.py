@@ -17,7 +17,7 @@ from torch import nn
 
 from sgbt.core.errors import TrainingError, visible
 from sgbt.data import Split, TextDataset, Tokenizer
-from sgbt.models import AnyModel, weights_hash
+from sgbt.models import AnyModel, Bag, weights_hash
 from sgbt.models.blueprint import blueprint
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.training.config import TrainingConfig
@@ -37,7 +37,7 @@ def adopt_vocabulary(
     table: SubstitutionTable | None,
     config: TrainingConfig,
 ) -> Vocabulary:
-    """The vocabulary of the model's embedding: the given one, or that of train. A linear model registers its own."""
+    """The vocabulary of the model's embedding: the given one, or that of train."""
     source, rows = model.embedding.source, len(model.embedding.weight)
     if source is None and vocabulary is not None:
         if len(vocabulary) != rows:
@@ -55,6 +55,17 @@ def adopt_vocabulary(
         vocabulary = Vocabulary.build(kept, table=table, vectors=source)
     model.embedding.adopt(vocabulary)
     return vocabulary
+
+
+@adopt_vocabulary.register
+def _of_bag(
+    model: Bag,
+    vocabulary: Vocabulary | None,
+    counts: Counter[str],
+    table: SubstitutionTable | None,
+    config: TrainingConfig,
+) -> Vocabulary:
+    return vocabulary or whole_vocabulary(counts, table, minimum_count=config.minimum_count)
 
 
 def whole_vocabulary(counts: Counter[str], table: SubstitutionTable | None, *, minimum_count: int) -> Vocabulary:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -22,10 +22,7 @@ from sgbt.models import BagOfNgrams, BagOfNgramsConfig
 from sgbt.models.bag_of_ngrams.margins import Gathered, LabelGrams, by_label, check_room, frequent_grams, gather
 from sgbt.models.bag_of_words.options import RowSets
 from sgbt.models.worst_case import Margins
-from sgbt.threats import UNKNOWN, Vocabulary
 from sgbt.threats.labelled_communities import labelled_codes
-from sgbt.training.beginning import adopt_vocabulary, whole_vocabulary
-from sgbt.training.config import TrainingConfig
 from sgbt.training.drops import Drops
 from sgbt.training.linear.edits import Edited, RunsOfPlaces, known_runs
 from sgbt.training.loop.dev_scores import dev_scores
@@ -111,9 +108,8 @@ class BagOfNgramsTrainer(Trainer):
 
     def _read(self, examples: Examples) -> tuple[RaggedIds, list[RowSets]]:
         """The words of texts as rows, and the codes that every row can have by each map."""
-        rows, index = examples.rows, examples.substitutions if self.kappa else None
-        if index is None:  # a row that only the table knows is then just an unknown word
-            rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
+        index = examples.substitutions if self.kappa else None
+        rows = examples.ids if index is None else examples.rows
         return rows, [RowSets.of(codes, index) for codes in self.model.maps]
 
     def _descend(self, model: BagOfNgrams, ratios: Tensor, train: list[Texts], dev: list[Texts], log: RunLog) -> None:
@@ -174,11 +170,6 @@ def clusters(config: BagOfNgramsConfig, corpus: Corpus, train: Examples, resolut
 @trainer_of.register
 def _trainer(model: BagOfNgrams) -> type[Trainer]:
     return BagOfNgramsTrainer
-
-
-@adopt_vocabulary.register
-def _vocabulary(model: BagOfNgrams, vocabulary: Any, counts: Any, table: Any, config: TrainingConfig) -> Vocabulary:
-    return vocabulary or whole_vocabulary(counts, table, minimum_count=config.minimum_count)
 
 
 def log_count_ratios(texts: list[Texts], features: int, classes: int, prior: float) -> Tensor:

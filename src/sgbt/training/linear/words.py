@@ -25,9 +25,7 @@ from sgbt.models import BagOfWords
 from sgbt.models.bag_of_words.blocks import Piece, margins, options_of, pieces, positions_of
 from sgbt.models.bag_of_words.options import READS, PositionKinds, RowSets, frequent_keys
 from sgbt.models.worst_case import Margins
-from sgbt.threats import PADDING, UNKNOWN, Vocabulary
-from sgbt.training.beginning import adopt_vocabulary, whole_vocabulary
-from sgbt.training.config import TrainingConfig
+from sgbt.threats import PADDING, UNKNOWN
 from sgbt.training.initialisers import cluster_vectors
 from sgbt.training.loop.dev_scores import dev_scores
 from sgbt.training.loop.log import RunLog
@@ -194,9 +192,7 @@ class BagOfWordsTrainer(Trainer):
 
     def _blocks(self, examples: Examples, order: np.ndarray, size: int) -> list[StepTexts]:
         index = examples.substitutions if self.objective.needs_substitutions else None
-        rows = examples.rows
-        if index is None:  # a row that only the table knows is then just an unknown word
-            rows = RaggedIds(np.where(rows.flat < examples.vocabulary_size, rows.flat, UNKNOWN), rows.starts)
+        rows = examples.ids if index is None else examples.rows
         model = self.model
         sets = RowSets.of(model.codes, index)
         options, found = None if self._few_options(rows, sets) else options_of(model, rows, sets), []
@@ -240,11 +236,6 @@ class BagOfWordsTrainer(Trainer):
 @trainer_of.register
 def _trainer(model: BagOfWords) -> type[Trainer]:
     return BagOfWordsTrainer
-
-
-@adopt_vocabulary.register
-def _vocabulary(model: BagOfWords, vocabulary: Any, counts: Any, table: Any, config: TrainingConfig) -> Vocabulary:
-    return vocabulary or whole_vocabulary(counts, table, minimum_count=config.minimum_count)
 
 
 def _chunks(texts: int, size: int) -> list[np.ndarray]:

@@ -90,6 +90,11 @@ class Examples:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def ids(self) -> RaggedIds:
+        """The texts as the model reads them."""
+        return RaggedIds(np.where(self.rows.flat < self.vocabulary_size, self.rows.flat, UNKNOWN), self.rows.starts)
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessShare:
