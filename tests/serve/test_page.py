@@ -12,6 +12,8 @@ import pytest
 from tests.serve.browsing import NASTY, TEXT, examine, serving
 from tests.soundness.trained import dataset
 
+from sgbt.certify import read_rows, verify
+from sgbt.models import load_classifier
 from sgbt.serve import Pool, create_app
 from sgbt.serve.guard import LOOPBACK
 
@@ -161,16 +163,49 @@ def test_a_file_comes_back_certified(page: Any, tmp_path: Path) -> None:
     source = tmp_path / "reviews.csv"
     source.write_text("review\n" + "\n".join(dataset().test.texts[:5]), encoding="utf-8")
     page.get_by_label("Choose a CSV file").set_input_files(source)
+    column = page.get_by_label("Column with the texts")
+    page.wait_for_function("document.getElementById('column').value === 'review'")  # the only one that the file has
+    column.fill("text")
     page.get_by_role("button", name="Certify rows").click()
     page.locator("#csv-result", has_text="a column named 'text'").wait_for()
-    page.get_by_label("Column with the texts").fill("review")
+    column.fill("review")
     page.get_by_role("button", name="Certify rows").click()
     with page.expect_download() as waiting:
-        page.get_by_role("link", name="Download").click()
+        page.get_by_role("link", name="Download reviews-certified.csv").click()
     waiting.value.save_as(tmp_path / "back.csv")
     assert waiting.value.suggested_filename == "reviews-certified.csv"
     with (tmp_path / "back.csv").open(newline="", encoding="utf-8") as stream:
         assert [row["review"] for row in csv.DictReader(stream)] == list(dataset().test.texts[:5])
+
+
+def test_certificates_of_a_file_are_what_verify_takes(page: Any, runs: list[Path], tmp_path: Path) -> None:
+    texts = dataset().test.texts[:5]
+    (tmp_path / "reviews.csv").write_text("id;review\n" + "\n".join(f"{n};{text}" for n, text in enumerate(texts)))
+    page.set_input_files("#csv", tmp_path / "reviews.csv")
+    page.wait_for_function("document.getElementById('column').value === 'review'")
+    assert page.locator("#columns option").evaluate_all("all => all.map(one => one.value)") == ["id", "review"]
+    (tmp_path / "reviews.csv").write_text("id,review\n" + "\n".join(f"{n},{text}" for n, text in enumerate(texts)))
+    page.set_input_files("#csv", tmp_path / "reviews.csv")
+    page.get_by_role("button", name="Certify rows").click()
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Download reviews-certificates.jsonl").click()
+    waiting.value.save_as(tmp_path / "rows.jsonl")
+    assert "sgbt verify reviews-certificates.jsonl" in page.locator("#csv-result").inner_text()
+    rows = read_rows(tmp_path / "rows.jsonl")
+    assert len(rows) == 5
+    assert verify(load_classifier(runs[0]), rows, texts).reproven == 5
+
+
+def test_switches_ask_for_a_proof_against_more_edits(page: Any) -> None:
+    page.get_by_role("switch", name="one typing error").check()
+    page.get_by_role("switch", name="one dropped function word").check()
+    page.fill("#text", "a good film")
+    page.get_by_role("button", name="Examine").click()
+    told = page.locator("p.threat").nth(0)
+    told.get_by_text("Also against model + typos:1 + delete:1").wait_for()
+    assert re.search(r"(certified|not proven)\. [\d,]+ single edits are possible", told.inner_text())
+    page.get_by_role("switch", name="one dropped function word").uncheck()
+    page.locator("#panels.stale").wait_for()  # what is shown is the answer to another question
 
 
 def test_the_page_asks_for_the_token_and_goes_on_with_it(browser: Any, pool: Pool) -> None:
@@ -188,5 +223,5 @@ def test_the_page_asks_for_the_token_and_goes_on_with_it(browser: Any, pool: Poo
 
 def test_the_description_for_programs_is_read_from_this_server_alone(page: Any, address: str) -> None:
     page.goto(address + "docs")
-    page.locator(".endpoint").nth(5).wait_for()
-    assert page.locator(".endpoint h2", has_text="/certify/csv").count() == 1
+    page.locator(".endpoint").nth(7).wait_for()
+    assert page.locator(".endpoint h2", has_text="/certify/csv").count() == 2

@@ -14,9 +14,9 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response, Streami
 from starlette.routing import Route
 
 from sgbt.serve import schema
-from sgbt.serve.guard import CSV_PATH, PREDICT_PATH, Guard
+from sgbt.serve.guard import CSV_LIVE_PATH, CSV_PATH, PREDICT_PATH, Guard
 from sgbt.serve.jobs import Pool
-from sgbt.serve.lanes import Lane
+from sgbt.serve.lanes import Job, Lane
 from sgbt.serve.metrics import CONTENT_TYPE
 from sgbt.serve.refusals import REFUSALS, Responses, refuse_in_sentences
 from sgbt.serve.waiting import PredictFirst, answer_to, lines_of, submitted
@@ -80,9 +80,17 @@ What may replace what is the substitution table that the model was trained for (
 `{"detail": "one sentence"}`. Where the server has a token, send `Authorization: Bearer TOKEN`.
 """
 GUARDED_PATH = "/guarded"
-KINDS = dict.fromkeys(("/predict", "/certify", "/attack", "/attack/live", GUARDED_PATH), "application/json") | {
-    CSV_PATH: "text/csv"
-}
+REQUESTS = (
+    "PredictRequest",
+    "PredictTextsRequest",
+    "CertifyRequest",
+    "ThreatRequest",
+    "AttackRequest",
+    "LiveAttackRequest",
+)
+"""Schemas with models and labels to choose from."""
+ABOUT_TEXTS = ("/predict", "/certify", "/certify/threat", "/attack", "/attack/live", GUARDED_PATH)
+KINDS = dict.fromkeys(ABOUT_TEXTS, "application/json") | dict.fromkeys((CSV_PATH, CSV_LIVE_PATH), "text/csv")
 CSV_BODY = {
     "requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}},
 }
@@ -100,6 +108,18 @@ CSV_ANSWER: Responses = {
             },
         },
         "content": {"text/csv": {"schema": {"type": "string"}}},
+    }
+}
+TextColumn = Annotated[str, Query(max_length=200, description="The column with the texts.")]
+LabelColumn = Annotated[
+    str | None, Query(max_length=200, description="The column with the true labels, if there is one.")
+]
+ModelName = Annotated[str | None, Query(max_length=200, description="One of the names that /models lists.")]
+ROWS: Responses = {
+    200: {
+        "description": "One JSON object per line: how many `rows` are done, and at the end `outcome` with the rows as "
+        "`csv` and the `certificates` as JSON lines for sgbt verify, or `refused`.",
+        "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
     }
 }
 LINES: Responses = {
@@ -164,6 +184,12 @@ def _add_texts(app: FastAPI, pool: Pool) -> None:
         task = {"do": "certify", **asked.model_dump()}
         return await answer_to(request.scope, request.receive, submitted(pool, request.scope, task, seconds))
 
+    @app.post("/certify/threat", response_model=schema.ThreatProof, responses=REFUSALS)
+    async def certify_threat(asked: schema.ThreatRequest, request: Request) -> Any:
+        """Whether the label of a text is proven to stay under a threat of several kinds of edits."""
+        task = {"do": "threat", **asked.model_dump()}
+        return await answer_to(request.scope, request.receive, submitted(pool, request.scope, task, seconds))
+
     @app.post("/attack", response_model=schema.Attacked, responses=REFUSALS)
     async def attack(asked: schema.AttackRequest, request: Request) -> Any:
         """Try to change the label of a text by replacing words."""
@@ -190,20 +216,25 @@ def _add_files(app: FastAPI, pool: Pool) -> None:
     """What can be asked about a file."""
     limits = pool.limits
 
-    @app.post(CSV_PATH, response_class=Response, responses=REFUSALS | CSV_ANSWER, openapi_extra=CSV_BODY)
-    async def certify_csv(
-        request: Request,
-        text: Annotated[str, Query(max_length=200, description="The column with the texts.")] = "text",
-        label: Annotated[
-            str | None, Query(max_length=200, description="The column with the true labels, if there is one.")
-        ] = None,
-        model: Annotated[str | None, Query(max_length=200, description="One of the names that /models lists.")] = None,
-    ) -> Response:
-        """The rows of a CSV file, each with its label and its certificate."""
+    async def begun(request: Request, text: str, label: str | None, model: str | None) -> Job:
         content = _decoded(await request.body())
         columns = {"text_column": text, "label_column": label}
         task = {"do": "csv", "text": content, "model": model, "most": limits.csv_rows, **columns}
-        done = await answer_to(request.scope, request.receive, submitted(pool, request.scope, task, limits.csv_seconds))
+        return submitted(pool, request.scope, task, limits.csv_seconds)
+
+    @app.post(CSV_LIVE_PATH, response_class=StreamingResponse, responses=REFUSALS | ROWS, openapi_extra=CSV_BODY)
+    async def certify_csv_live(
+        request: Request, text: TextColumn = "text", label: LabelColumn = None, model: ModelName = None
+    ) -> StreamingResponse:
+        """The same as it is made: how many rows are done, and at the end the file and its certificates."""
+        return StreamingResponse(lines_of(await begun(request, text, label, model)), media_type="application/x-ndjson")
+
+    @app.post(CSV_PATH, response_class=Response, responses=REFUSALS | CSV_ANSWER, openapi_extra=CSV_BODY)
+    async def certify_csv(
+        request: Request, text: TextColumn = "text", label: LabelColumn = None, model: ModelName = None
+    ) -> Response:
+        """The rows of a CSV file, each with its label and its certificate."""
+        done = await answer_to(request.scope, request.receive, await begun(request, text, label, model))
         counts = json.dumps({"rows": done["rows"], **done["verdicts"]})
         return Response(
             done["csv"],
@@ -225,13 +256,21 @@ def _described(app: FastAPI, models: Sequence[Mapping[str, Any]]) -> dict[str, A
             "label": list(dict.fromkeys(label for model in models for label in model["labels"])),
         }
         schemas = described["components"]["schemas"]
-        for name in ("PredictRequest", "PredictTextsRequest", "CertifyRequest", "AttackRequest", "LiveAttackRequest"):
+        for name in (
+            "PredictRequest",
+            "PredictTextsRequest",
+            "CertifyRequest",
+            "ThreatRequest",
+            "AttackRequest",
+            "LiveAttackRequest",
+        ):
             fields = schemas[name]["properties"]
             for field in fields.keys() & choices.keys():
                 fields[field]["anyOf"][0] = {"type": "string", "enum": choices[field]}
-        for parameter in described["paths"][CSV_PATH]["post"]["parameters"]:
-            if parameter["name"] == "model":
-                parameter["schema"]["anyOf"][0] = {"type": "string", "enum": choices["model"]}
+        for path in (CSV_PATH, CSV_LIVE_PATH):
+            for parameter in described["paths"][path]["post"]["parameters"]:
+                if parameter["name"] == "model":
+                    parameter["schema"]["anyOf"][0] = {"type": "string", "enum": choices["model"]}
     assert app.openapi_schema is not None
     return app.openapi_schema
 

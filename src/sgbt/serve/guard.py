@@ -21,7 +21,7 @@ from sgbt.serve.limits import Limits, RateLimiter
 from sgbt.serve.metrics import Metrics
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-CSV_PATH, PREDICT_PATH = "/certify/csv", "/predict"
+CSV_PATH, CSV_LIVE_PATH, PREDICT_PATH = "/certify/csv", "/certify/csv/live", "/predict"
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -65,7 +65,7 @@ class Guard:
         self._names = None if names is None else frozenset(names)
         self._free, self._kinds = frozenset(free), kinds or {}
         self._rate = RateLimiter(limits)
-        self._sizes = {CSV_PATH: limits.csv_bytes, PREDICT_PATH: limits.predict_bytes}
+        self._sizes = dict.fromkeys((CSV_PATH, CSV_LIVE_PATH), limits.csv_bytes) | {PREDICT_PATH: limits.predict_bytes}
         self._metrics, self._paths = metrics or Metrics(), frozenset(paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -72,6 +72,20 @@ class CertifyRequest(PredictRequest):
     max_substitutions: Budget = None
 
 
+class ThreatRequest(PredictRequest):
+    """A text whose label is to be proven under a threat."""
+
+    threat: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=200,
+            description="What may be done to the text, such as `model + typos:1 + delete:1`; `model` is the table that "
+            "the model was trained for, and no other table can be named.",
+        ),
+    ]
+
+
 class LiveAttackRequest(PredictRequest):
     """A text to attack while somebody watches."""
 
@@ -138,6 +152,18 @@ class TextPiece(BaseModel):
     drop: float
     worst: str | None
     substitutes: list[str]
+
+
+class ThreatProof(BaseModel):
+    """Whether the label stays in every text that the threat allows; `margin` counts above `slack`."""
+
+    model: str
+    verdict: Literal["certified", "nothing-to-replace", "abstained", "misclassified"]
+    label: str
+    margin: float
+    slack: float
+    edits: int
+    threat: str
 
 
 class CertifiedText(Prediction):

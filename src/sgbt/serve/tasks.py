@@ -13,6 +13,7 @@ from typing import Any
 from sgbt.attacks import attack
 from sgbt.bridges.guarded import Guarded, behind_of
 from sgbt.certify import Prepared, certify
+from sgbt.certify.edits import certify_against
 from sgbt.certify.rows.summary import PREDICTED, PROVEN, by_class, predicted_cells, proven_cells
 from sgbt.core.errors import DataError, ServeError
 from sgbt.core.shares import ByClass
@@ -22,6 +23,7 @@ from sgbt.models import TextClassifier, load_classifier
 from sgbt.models.blueprint import parts_of
 from sgbt.models.folder import training_note
 from sgbt.serve.examine import examined, live_attack, predictions
+from sgbt.threats import SubstitutionTable, parse_threat
 
 OnStep = Callable[[dict[str, Any]], None]
 UPLOAD = "the uploaded file"
@@ -57,6 +59,7 @@ def certified_csv(
     verdicts = [str(proof.verdict) for proof in proofs]
     return {
         "csv": out.getvalue(),
+        "certificates": "".join(json.dumps(proof.to_row()) + "\n" for proof in proofs),
         "rows": len(verdicts),
         "verdicts": {v: verdicts.count(v) for v in set(verdicts)},
         "classes": _classes(by_class(proofs, names, labelled=labels is not None)),
@@ -135,6 +138,27 @@ class Model:
         }
 
 
+def _threatened(model: Model, text: str, written: str) -> dict[str, Any]:
+    """What is proven of a text under a threat over the model's own table: requests name no other, and no file."""
+
+    def table(name: str) -> SubstitutionTable:
+        if name != "model":
+            raise ServeError(expected="edits, and the table `model`", got=repr(name[:80]), where="threat")
+        return model.prepared.table
+
+    threat = parse_threat(written, table)
+    (proof,) = certify_against(model.classifier, [text], threat)
+    return {
+        "model": model.name,
+        "verdict": str(proof.verdict),
+        "label": model.classifier.label_names[proof.label],
+        "margin": proof.margin,
+        "slack": proof.slack,
+        "edits": proof.edits,
+        "threat": str(threat),
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class Desk:
     """The models by name, the first of which answers where a request names none."""
@@ -182,6 +206,8 @@ class Desk:
             case "certify":
                 label, budget = task.get("label"), task.get("max_substitutions")
                 return examined(model.prepared, text, label=label, max_substitutions=budget) | {"model": model.name}
+            case "threat":
+                return _threatened(model, text, task["threat"])
             case "guarded":
                 assert self.guarded is not None, "there is no such route without"
                 return asdict(self.guarded.answers([text])[0])

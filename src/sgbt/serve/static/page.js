@@ -23,6 +23,12 @@ function budget() {
   return given === "" ? {} : { max_substitutions: Number.parseInt(given, 10) };
 }
 
+// What else is asked to be proven: substitutions and the edits whose switches are on; nothing where none is.
+function threat() {
+  const edits = [...document.querySelectorAll("#threats input:checked")].map((one) => one.value);
+  return edits.length ? ["model", ...edits].join(" + ") : "";
+}
+
 // Run something on all panels at once; a second press of a button ends the first.
 async function together(title, action) {
   if (!text.value.trim()) {
@@ -50,11 +56,11 @@ async function together(title, action) {
   }
 }
 
-const question = () => JSON.stringify([text.value, budget()]);
+const question = () => JSON.stringify([text.value, budget(), threat()]);
 
 async function examine() {
   const asked = question();
-  const done = await together("Examining", (panel, signal) => panel.examine(text.value, budget(), signal));
+  const done = await together("Examining", (panel, signal) => panel.examine(text.value, budget(), threat(), signal));
   if (done) {
     examined = shown = asked;
     compare();
@@ -96,7 +102,7 @@ byId("attack").addEventListener("click", attack);
 text.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) examine();
 });
-for (const field of [text, byId("budget")]) field.addEventListener("input", compare);
+for (const field of [text, byId("budget"), byId("threats")]) field.addEventListener("input", compare);
 for (const chip of document.querySelectorAll(".chip")) {
   chip.addEventListener("click", () => {
     text.value = chip.dataset.text;

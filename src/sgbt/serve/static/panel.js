@@ -6,6 +6,7 @@ import { tableOf, wordsOf } from "/static/words.js";
 
 const quick = matchMedia("(prefers-reduced-motion: reduce)");
 const SPOKEN = { certified: "certified", "nothing-to-replace": "nothing to replace" };
+const MOST_LABELS = 10; // classes in a panel; the others are one line
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 export class Panel {
@@ -19,7 +20,7 @@ export class Panel {
       this.body);
   }
 
-  async examine(text, limit, signal) {
+  async examine(text, limit, threat, signal) {
     const proof = await askJson("/certify", { text, model: this.card.name, ...limit }, signal);
     this.proof = proof;
     this.limit = limit;
@@ -34,7 +35,14 @@ export class Panel {
     const text_ = make("div", {}, this.words.group, make("div", { class: "legend" }, "Share of the worst case", make("span", { class: "scale", "aria-hidden": "true" }),
       `by the bound ${proof.shares_by}.${cut}`));
     this.body.replaceChildren(this.verdict, this.labels, text_, this.fight, marginPicture(proof, this.body.clientWidth), this.facts(proof), tableOf(proof));
-    return `${this.card.name}: ${proof.label}, ${SPOKEN[proof.verdict] || "not proven"}`;
+    const said = `${this.card.name}: ${proof.label}, ${SPOKEN[proof.verdict] || "not proven"}`;
+    if (!threat) return said;
+    const answer = make("p", { class: "threat" }, `Against ${threat}: proving ...`);
+    this.verdict.after(answer);
+    const found = await askJson("/certify/threat", { text, model: this.card.name, threat }, signal);
+    const stays = found.verdict === "certified" ? "certified" : "not proven";
+    answer.replaceChildren(make("strong", {}, `Also against ${threat}: ${stays}.`), ` ${found.edits.toLocaleString("en")} single edits are possible; whatever is done within the threat, the margin is at least ${figure(found.margin)}.`);
+    return `${said}; against ${threat} ${stays}`;
   }
 
   facts(proof) {
@@ -55,7 +63,10 @@ export class Panel {
       this.setVerdict("neutral", "Nothing to replace", this.whyNothing(proof));
     } else {
       const upTo = proof.radius ? ` It is proven for up to ${proof.radius} replaced word${proof.radius === 1 ? "" : "s"}.` : "";
-      this.setVerdict("open", "Not proven", `Whether substitutes can change the label ${proof.label} was not decided.${upTo}`);
+      const why = proof.tier === "exact" && proof.max_substitutions === null
+        ? `The bound is exact: some substitutes take the margin of the label ${proof.label} to ${figure(proof.margin)}.`
+        : `Whether substitutes can change the label ${proof.label} was not decided.`;
+      this.setVerdict("open", "Not proven", why + upTo);
     }
   }
 
@@ -78,7 +89,9 @@ export class Panel {
   }
 
   showProbabilities(probabilities, first) {
-    const rows = Object.entries(probabilities).sort((one, other) => other[1] - one[1]).slice(0, 6);
+    const sorted = Object.entries(probabilities).sort((one, other) => other[1] - one[1]);
+    const [rows, rest] = sorted.length > MOST_LABELS ? [sorted.slice(0, MOST_LABELS - 1), sorted.slice(MOST_LABELS - 1)] : [sorted, []];
+    if (rest.length) rows.push([`${rest.length} others`, rest.reduce((sum, [, value]) => sum + value, 0)]);
     this.labels.replaceChildren(...rows.map(([name, value]) => {
       const fill = make("div", { class: "fill" });
       fill.style.width = `${100 * value}%`;

@@ -1,5 +1,5 @@
 // A CSV file to the server and back, with a summary of what was proven.
-import { ask } from "/static/api.js";
+import { ask, lines } from "/static/api.js";
 import { byId, make, percent } from "/static/dom.js";
 
 const NAMES = { certified: "certified", "nothing-to-replace": "with nothing to replace", abstained: "not proven", misclassified: "misclassified" };
@@ -9,7 +9,10 @@ export function prepareUpload(cards) {
   const drop = input.closest(".drop");
   const result = byId("csv-result");
   byId("csv-model").replaceChildren(...cards.map((card) => make("option", {}, card.name)));
-  const named = () => { byId("csv-name").textContent = input.files.length ? input.files[0].name : "Choose a CSV file, or drop it here"; };
+  const named = async () => {
+    byId("csv-name").textContent = input.files.length ? input.files[0].name : "Choose a CSV file, or drop it here";
+    if (input.files.length) fillColumns(await columnsOf(input.files[0]));
+  };
   input.addEventListener("change", named);
   for (const kind of ["dragover", "dragleave", "drop"]) {
     drop.addEventListener(kind, (event) => {
@@ -29,9 +32,16 @@ export function prepareUpload(cards) {
       return;
     }
     if (button) button.disabled = true;
-    result.replaceChildren("Certifying the rows ...");
+    const bar = make("progress", { "aria-label": "Rows certified" });
+    const state = make("p", { class: "small" }, "Certifying the rows ...");
+    result.replaceChildren(bar, state);
+    const tell = ({ done, of }) => {
+      bar.max = of;
+      bar.value = done;
+      state.textContent = `${done.toLocaleString("en")} of ${of.toLocaleString("en")} rows`;
+    };
     try {
-      result.replaceChildren(...await certified(input.files[0]));
+      result.replaceChildren(...await certified(input.files[0], tell));
     } catch (problem) {
       result.replaceChildren(make("p", { class: "status wrong" }, problem.message));
     } finally {
@@ -40,15 +50,44 @@ export function prepareUpload(cards) {
   });
 }
 
-let address = null;
+// The names of the columns: those of the first line, by the separator that divides it most.
+async function columnsOf(file) {
+  const [head] = (await file.slice(0, 1 << 16).text()).replace(/^\ufeff/, "").split(/\r?\n/);
+  const found = [",", ";", "\t", "|"].map((mark) => head.split(mark)).sort((one, other) => other.length - one.length)[0];
+  return found.map((name) => name.trim().replace(/^"(.*)"$/, "$1").replaceAll('""', '"')).filter(Boolean);
+}
 
-async function certified(file) {
+// Offer the columns, and take the one that is meant if that can be seen: the one named text, or the only one.
+function fillColumns(names) {
+  byId("columns").replaceChildren(...names.map((name) => make("option", { value: name })));
+  const column = byId("column");
+  if (names.includes(column.value)) return;
+  const likely = ["text", "review", "sentence", "content", "body", "comment", "message", "tweet"];
+  const found = names.length === 1 ? names[0] : names.find((name) => likely.includes(name.toLowerCase()));
+  if (found) column.value = found;
+}
+
+let addresses = [];
+
+// A link by which a person saves what was made here.
+function saved(content, kind, name) {
+  addresses.push(URL.createObjectURL(new Blob([content], { type: kind })));
+  return make("a", { href: addresses.at(-1), download: name }, `Download ${name}`);
+}
+
+async function certified(file, tell) {
   const query = new URLSearchParams({ text: byId("column").value, model: byId("csv-model").value });
   if (byId("truth").value) query.set("label", byId("truth").value);
-  const response = await ask(`/certify/csv?${query}`, { method: "POST", headers: { "Content-Type": "text/csv" }, body: file });
-  const { rows, ...verdicts } = JSON.parse(response.headers.get("X-Verdicts"));
-  if (address) URL.revokeObjectURL(address);
-  address = URL.createObjectURL(await response.blob());
+  const response = await ask(`/certify/csv/live?${query}`, { method: "POST", headers: { "Content-Type": "text/csv" }, body: file });
+  let last = null;
+  for await (const line of lines(response)) {
+    if (line.kind === "rows") tell(line);
+    else last = line;
+  }
+  if (last === null || last.kind === "refused") throw new Error(last ? last.detail : "The server ended without an answer.");
+  const { rows, verdicts, classes } = last;
+  for (const old of addresses) URL.revokeObjectURL(old);
+  addresses = [];
   const stack = make("div", { class: "stack", "aria-hidden": "true" });
   const parts = [];
   for (const kind of Object.keys(NAMES)) {
@@ -58,10 +97,13 @@ async function certified(file) {
     stack.append(part);
     if (verdicts[kind]) parts.push(`${verdicts[kind]} ${NAMES[kind]} (${percent(share)})`);
   }
-  const name = `${file.name.replace(/\.csv$/i, "")}-certified.csv`;
-  const classes = JSON.parse(response.headers.get("X-Classes"));
-  return [make("strong", {}, `${rows.toLocaleString("en")} rows: ${parts.join(", ")}`), stack, ...byClass(classes),
-    make("a", { href: address, download: name }, `Download ${name}`)];
+  const base = file.name.replace(/\.csv$/i, "");
+  const links = make("p", { class: "downloads" }, saved(last.csv, "text/csv", `${base}-certified.csv`),
+    saved(last.certificates, "application/x-ndjson", `${base}-certificates.jsonl`));
+  const label = byId("truth").value ? ` --label ${byId("truth").value}` : "";
+  const again = `sgbt verify ${base}-certificates.jsonl --model RUN --data ${file.name} --text ${byId("column").value}${label} --split all`;
+  return [make("strong", {}, `${rows.toLocaleString("en")} rows: ${parts.join(", ")}`), stack, ...byClass(classes), links,
+    make("p", { class: "small" }, "Anyone with the model proves the certificates again: ", make("code", {}, again))];
 }
 
 // What the model does with each class, and a warning if it has one answer for everything.
