@@ -32,6 +32,16 @@ def client_of(*, token: str | None = None, names: Any = LOOPBACK, **limits: Any)
     return TestClient(guard, base_url=ADDRESS)
 
 
+@pytest.mark.parametrize("name", ["Host", "Origin", "Authorization", "Content-Type"])
+def test_a_header_of_which_one_counts_may_not_stand_twice(name: str) -> None:
+    """The first of two hosts was believed."""
+    values = {"Host": ("127.0.0.1:8000", "evil.example"), "Origin": (ADDRESS, "http://evil.example")}
+    pairs = [(name, value) for value in values.get(name, ("a", "b"))]
+    answer = client_of().get("/x", headers=pairs)
+    assert answer.status_code == 400
+    assert name.lower() in answer.json()["detail"]
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8000", "localhost:8000", "[::1]:8000", "LOCALHOST"])
 def test_loopback_names_are_answered(host: str) -> None:
     assert client_of().get("/x", headers={"Host": host}).status_code == 200

@@ -135,7 +135,7 @@ def _check_kinds(given: TextClassifier) -> None:
         (isinstance(given.vocabulary, Vocabulary), "a Vocabulary", given.vocabulary),
         (isinstance(given.tokenizer, Tokenizer), "a Tokenizer", given.tokenizer),
         (isinstance(given.label_names, tuple | list), "a list of label names", given.label_names),
-        (whole, "max_length as a whole number of at least 1", given.max_length),
+        (whole, "max_length as a whole number from 1 to 2,147,483,647", given.max_length),
     ):
         if not fits:
             raise ModelError(expected=expected, got=repr(value)[:60], where="a TextClassifier")

@@ -22,6 +22,8 @@ from sgbt.serve.metrics import Metrics
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 CSV_PATH, CSV_LIVE_PATH, PREDICT_PATH = "/certify/csv", "/certify/csv/live", "/predict"
+ONCE = ("host", "origin", "authorization", "content-type")
+"""Headers of which one counts: of two, a proxy may read one and this server the other."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -91,6 +93,8 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> tuple[int, str, dict[str, str]] | None:
         headers = Headers(scope=scope)
+        if twice := [name for name in ONCE if len(headers.getlist(name)) > 1]:
+            return 400, f"expected the header {twice[0]} once, got it several times.", {}
         host = headers.get("host", "")
         if self._names is not None and _hostname(host) not in self._names:
             return 421, f"expected a request to one of {', '.join(sorted(self._names))}, got another host.", {}
