@@ -15,6 +15,8 @@ from pathlib import Path
 
 from _rows import write_rows
 
+NAMES = ("normal", "certified", "sgbt", "default")
+
 
 def rows_of(path: Path) -> list[dict[str, object]]:
     with path.open(encoding="utf-8") as lines:
@@ -44,7 +46,7 @@ def main() -> None:
         began = time.perf_counter()
         subprocess.run([sys.executable, "-m", "sgbt", "demo", "--out", folder], check=True)
         seconds = time.perf_counter() - began
-        rows = [{**shown(Path(folder), name), "seconds": round(seconds)} for name in ("normal", "certified")]
+        rows = [{**shown(Path(folder), name), "seconds": round(seconds)} for name in NAMES]
     print(*rows, sep="\n")
     if out:
         write_rows(out, rows)

@@ -18,6 +18,7 @@ from sgbt.cli import demo_stages
 from sgbt.cli.app import app
 from sgbt.cli.demo_view import counted, program
 
+NAMES = ("normal", "certified", "sgbt", "default")
 PARTS = ("certificates.jsonl", "attacks.jsonl", "model.safetensors")
 
 
@@ -33,16 +34,16 @@ def demo(out: Path) -> str:
 
 
 def contents(out: Path) -> dict[str, bytes]:
-    found = {f"{name}/{part}": (out / name / part) for name in ("normal", "certified") for part in PARTS}
+    found = {f"{name}/{part}": (out / name / part) for name in NAMES for part in PARTS}
     found |= {path.name: path for path in out.glob("vectors-*.safetensors")}
-    assert len(found) == 2 * len(PARTS) + 1
+    assert len(found) == len(NAMES) * len(PARTS) + 1
     return {name: path.read_bytes() for name, path in found.items()}
 
 
 def test_it_ends_with_a_table_examples_a_proof_a_report_and_the_next_command(tmp_path: Path) -> None:
     told = demo(tmp_path / "out")
     assert "200 of 400 training reviews" in told
-    for name in ("normal", "certified"):
+    for name in NAMES:
         proofs = read_rows(tmp_path / "out" / name / "certificates.jsonl")
         assert len(proofs) == 40
         results = read_attacks(tmp_path / "out" / name / "attacks.jsonl")
@@ -51,7 +52,7 @@ def test_it_ends_with_a_table_examples_a_proof_a_report_and_the_next_command(tmp
         counts = [right, 40 - len(broken), sum(proof.certified for proof in proofs)]
         row = told[told.index(f"│ {name}") :].splitlines()[1]
         assert [int(count) for count in re.findall(r"(\d+) of 40", row)] == counts
-    assert told.count(" -> ") == 3  # three broken texts, each with its two labels
+    assert told[told.index("Three reviews") :].count(" -> ") == 3  # three broken texts, each with its two labels
     assert "Three reviews on which the normal model was fooled" in told
     examples = told[told.index("Three reviews") : told.index("A review that")]
     assert len(re.findall(r"\w+\[\w+\]", examples)) >= 3  # the old word and the new one, also without colours
@@ -73,7 +74,7 @@ def page_of_docs(told: str, out: Path) -> None:
     """docs/learn/demo.md names the stages that are told, and files that are there."""
     page = (ROOT / "docs" / "learn" / "demo.md").read_text(encoding="utf-8")
     stages = re.findall(r"`(\d\. \w+)`", page)
-    assert len(stages) == 7
+    assert len(stages) == 9
     for stage in stages:
         assert f"\n{stage}" in f"\n{told}"
     for title in re.findall(r"^- \*\*(.+?)\*\*", page, re.MULTILINE)[:3]:
@@ -84,7 +85,7 @@ def page_of_docs(told: str, out: Path) -> None:
         assert (out / name.strip("`")).is_file(), name
         assert (out / name.strip("`").replace("normal/", "certified/")).is_file(), name
     kept = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
-    others = {name for name in kept if f"`{name.replace('certified/', 'normal/')}`" not in files}
+    others = {name for name in kept if f"`{re.sub('(certified|sgbt|default)/', 'normal/', name)}`" not in files}
     assert others <= {path.relative_to(out).as_posix() for path in out.glob("vectors-*.safetensors")} | {
         name for name in others if Path(name).name.startswith(".")
     }

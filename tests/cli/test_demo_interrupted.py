@@ -18,7 +18,7 @@ from tests.cli.demo_world import __file__ as PROGRAM
 from tests.conftest import ROOT
 
 SENTENCE = "sgbt: interrupted; what was finished is kept, and the same command goes on from there.\n"
-NAMES, LIMIT = ("normal", "certified"), 40
+NAMES, LIMIT = ("normal", "certified", "sgbt", "default"), 40
 WATCHED = 120.0
 """Seconds after which a stage that was waited for has not come."""
 
@@ -114,11 +114,11 @@ def test_ctrl_c_in_every_stage_loses_nothing_that_was_finished(tmp_path: Path) -
     assert list(models) == [out / "normal" / "model.safetensors"]
 
     told = interrupted(out, lambda: len(lines(out / "normal" / "attacks.jsonl")) >= 5)
-    assert re.findall(r"epoch (\d) of", told) == ["2", "3", "4"]
-    assert "7. Attacking" in told
+    assert re.findall(r"epoch (\d) of", told) == ["2", "3", "4", "1", "2", "3", "4"]
+    assert "9. Attacking" in told
     assert content(out, "normal/model.safetensors") == models
     models, proofs = content(out, "*/model.safetensors"), content(out, "*/certificates.jsonl")
-    assert (len(models), [len(lines(path)) for path in proofs]) == (2, [LIMIT, LIMIT])
+    assert (len(models), [len(lines(path)) for path in proofs]) == (4, [LIMIT] * 4)
     rows = (out / "normal" / "attacks.jsonl").read_bytes()
     assert 5 <= rows.count(b"\n") < 2 * LIMIT
 

@@ -25,17 +25,21 @@ def demo(
     substitutions: opt.Substitutions = "auto",
     data_home: opt.DataHome = None,
 ) -> None:
-    """Train a TextCNN normally and one to be certified, then certify and attack both on the same real reviews.
+    """Train a TextCNN in three ways and the default model, then certify and attack all on the same real reviews.
 
     Every stage is kept in the output folder: interrupt it at any time, and the same command goes on from there.
     """
     from sgbt.cli.demo_stages import (
         CERTIFIED,
+        DEFAULT,
+        NETWORKS,
         NORMAL,
+        SMOOTH,
         DemoSettings,
         Measured,
         attacked,
         certified,
+        chosen,
         data_of,
         kept_texts,
         trained,
@@ -55,13 +59,15 @@ def demo(
         f"{len(data.dataset.test):,} of {data.of_test:,} test reviews; {data.table.describe()}",
     )
     found = {}
-    for number, name in enumerate((NORMAL, CERTIFIED), start=4):
-        how = "normally" if name == NORMAL else "on the worst case of every review"
-        _say(f"{number}. Training a TextCNN {how}")
+    how = {NORMAL: "normally", CERTIFIED: "on the worst case of every review", SMOOTH: "with the penalty S-GBT"}
+    for number, name in enumerate(NETWORKS, start=4):
+        _say(f"{number}. Training a TextCNN {how[name]}")
         found[name] = trained(name, data, out / name, console)
-    _say("6. Proving, review by review, that no substitution changes the label")
+    _say("7. Training the model that sgbt train chooses by default")
+    found[DEFAULT] = chosen(data, out / DEFAULT, console)
+    _say("8. Proving, review by review, that no substitution changes the label")
     proofs = {name: certified(run, data, out / name) for name, run in found.items()}
-    _say("7. Attacking the same reviews, with greedy search and PWWS")
+    _say("9. Attacking the same reviews, with greedy search and PWWS")
     results = [
         Measured(name, run, proofs[name], attacked(run, proofs[name], data, out / name)) for name, run in found.items()
     ]

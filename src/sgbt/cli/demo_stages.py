@@ -18,16 +18,20 @@ from sgbt.cli import options as opt
 from sgbt.cli.attack_view import AttackView
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import counting
+from sgbt.cli.train_auto import AutoView
 from sgbt.cli.train_view import TrainingView
 from sgbt.core.errors import LexiconError
 from sgbt.data import Split, TextDataset, Tokenizer
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models import TextCNN
-from sgbt.models.folder import load_tensors, save_tensors
+from sgbt.models import TextCNN, load_classifier
+from sgbt.models.folder import CONFIG as CONFIG_FILE
+from sgbt.models.folder import load_tensors, save_tensors, training_note
 from sgbt.threats import EmbeddingStart, SubstitutionTable
-from sgbt.training import Certified, Run, Standard, TrainingConfig, train
+from sgbt.training import SGBT, Certified, Run, Standard, TrainingConfig, train, train_auto
+from sgbt.training.loop.log import RunLog
 
-NORMAL, CERTIFIED = "normal", "certified"
+NORMAL, CERTIFIED, SMOOTH, DEFAULT = "normal", "certified", "sgbt", "default"
+NETWORKS = (NORMAL, CERTIFIED, SMOOTH)
 METHODS = ("greedy", "pwws")
 DEV = 1000
 """Dev reviews by which the best epoch is chosen."""
@@ -37,8 +41,9 @@ WIDTH, SPREAD = 64, 0.16
 OBJECTIVES = {
     NORMAL: Standard(),
     CERTIFIED: Certified(kappa=1.0, ramp_epochs=1.0, beta=0.0, gamma=0.0, compactness=0.0, word_dropout=0.1),
+    SMOOTH: SGBT(),
 }
-"""The two models differ in nothing but this. Options were chosen on dev reviews."""
+"""The networks differ in nothing but this. Options were chosen on dev reviews; those of S-GBT are the paper's."""
 
 CONFIG = TrainingConfig(
     epochs=4,
@@ -135,6 +140,23 @@ def trained(name: str, data: Data, folder: Path, console: Console) -> Run:
             out=folder,
             listener=view,
         )
+
+
+def chosen(data: Data, folder: Path, console: Console) -> Run:
+    """The model that `sgbt train FILE` chooses by default, or the one that an earlier run of the demo has left."""
+    if (folder / CONFIG_FILE).is_file():
+        kept, about = load_classifier(folder), training_note(folder)
+        if (
+            kept.table is not None
+            and kept.table.hash == data.table.hash
+            and about.get("dataset_hash") == data.dataset.hash
+        ):
+            return Run(kept, RunLog.resume(folder, epoch=0, step=0), folder, about, about["dev"])
+    with AutoView(console) as view:
+        run: Run = train_auto(data.dataset, table=data.table, seed=0, out=folder, listener=view)
+    for line in run.about["auto"]["reasons"]:
+        console.print(line, soft_wrap=True, highlight=False)
+    return run
 
 
 def certified(run: Run, data: Data, folder: Path) -> list[Certificate]:

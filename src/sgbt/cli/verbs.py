@@ -33,7 +33,7 @@ class Verb:
 
 
 VERBS = {
-    "demo": Verb("sgbt.cli.demo:demo", "Train, certify and attack two models on real reviews, in ten minutes."),
+    "demo": Verb("sgbt.cli.demo:demo", "Train, certify and attack four models on real reviews, in minutes."),
     "data": Verb("sgbt.cli.data:app", "Fetch, list, check and describe real data."),
     "train": Verb(
         "sgbt.cli.train:train_",
