@@ -156,3 +156,18 @@ def test_substitutions_alone_need_no_lattice() -> None:
     assert [type(row) for row in sgbt.certify(classifier, ["ab a"], threat=Threat.substitutions(table))] == [
         type(rows[0])
     ]
+
+
+@pytest.mark.parametrize("beside", [None, Threat.typos(1), Threat.typos(1) | Threat.insertions(["q"], at_most=1)])
+def test_a_word_written_twice_has_its_runs_once(beside: Threat | None) -> None:
+    """The first of the two stands for the word, alone: the run of one word counts 2, that of the word twice -3."""
+    model = BagOfNgrams(classes=2, longest=2)
+    model.adopt(codes=torch.arange(4), keys=torch.tensor([1, 2, 3, (2 << 15) + 2]))
+    with torch.no_grad():
+        model.weight.copy_(torch.tensor([[0.0, 5.0], [0.0, 2.0], [0.0, 5.0], [0.0, -3.0]]))
+    classifier = TextClassifier(model, Vocabulary(("ab", "q")), ("bad", "good"), None, 64)
+    threat = Threat.duplications(at_most=1)
+    threat = threat if beside is None else (threat | beside).within(total=1)
+    (row,) = certify_against(classifier, ["ab"], threat, labels=[1])
+    assert row.margin <= least_by_enumeration(classifier, "ab", threat, 1, "abq ") + 1e-9
+    assert row.margin == pytest.approx(-1.0)

@@ -1,4 +1,4 @@
-"""compiled: loops over arrays, by Numba where it is installed; else they run as they stand, a hundred times slower."""
+"""compiled: loops over arrays, by Numba where it is installed; else they run as they stand, several times slower."""
 
 from __future__ import annotations
 

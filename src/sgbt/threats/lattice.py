@@ -178,7 +178,7 @@ class LatticeBuilder:
     edges: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     taken: tuple[Ints, Ints] = field(default_factory=lambda: (np.empty((0, 1), np.int64), np.empty((0, 5), np.int64)))
     standing: dict[int, int] = field(default_factory=dict)
-    """For which word an edge stands, by the number of the edge, where that is not to be seen by its ends."""
+    """For which word an edge stands, -1 for none, by its number, where that is not to be seen by its ends."""
 
     def take(self, nodes: Ints, edges: Ints) -> None:
         """Nodes by their keys, and edges between them: before any other."""

@@ -203,8 +203,8 @@ class WordEdits:
                 itself = written.index((words[place],)) if taken == 1 and (words[place],) in written else -1
                 for number, choices in enumerate(written):
                     target = behind if number + 1 == len(written) else between(next(inner))
-                    if number == itself:
-                        builder.standing[len(builder.edges)] = place
+                    if len(written) > 1:
+                        builder.standing[len(builder.edges)] = place if number == itself else -1
                     builder.add(node, target, kind=kind, cost=cost, choices=self._set_of(edit, choices))
                     node, cost, kind = target, 0, KEPT
                 if not written:
