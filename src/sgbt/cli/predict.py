@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sgbt.evaluate.labelling import Labelling
 
 FORMAT = "Format of the file: csv, tsv, jsonl, text (one text in each line) or parquet; otherwise by its name."
+Counted = Callable[[Counter[str]], None]
 SHARDS = "Files that outgrow a machine (--ray)"
 
 
@@ -70,7 +71,8 @@ def predict_(
             bars.update(task, advance=sum(counts[name] for name in classifier.label_names))
 
         if ray or (file != "-" and Path(file).is_dir()):
-            _parts(labelling, file, reading, out, format_, tell, ray=ray, address=address, workers=workers)
+            cluster = {"address": address, "workers": workers} if ray else {}
+            _parts(labelling, file, reading, out, format_, tell, **cluster)
         else:
             _rows(labelling, file, reading, out, format_, tell)
     screen = Screen(stderr=True)
@@ -82,12 +84,7 @@ def predict_(
 
 
 def _rows(
-    labelling: Labelling,
-    file: str,
-    reading: Reading,
-    out: Path | None,
-    format_: str | None,
-    tell: Callable[[Counter[str]], None],
+    labelling: Labelling, file: str, reading: Reading, out: Path | None, format_: str | None, tell: Counted
 ) -> None:
     """One file in, one file out."""
     from sgbt.data.row_writers import writing
@@ -107,13 +104,10 @@ def _parts(
     reading: Reading,
     out: Path | None,
     format_: str | None,
-    tell: Callable[[Counter[str]], None],
-    *,
-    ray: bool,
-    address: str | None,
-    workers: int | None,
+    tell: Counted,
+    **ray: Any,
 ) -> None:
-    """A folder or a large file in, a folder of parts out."""
+    """A folder or a large file in, a folder of parts out; on a Ray cluster, the one of these options, or here."""
     from sgbt.core.errors import DataError
     from sgbt.data.shards import shards_of
     from sgbt.evaluate.predict_shards import Parts, label_here, label_on_ray
@@ -126,7 +120,7 @@ def _parts(
     for place in range(len(parts.shards)):
         tell(parts.counted(place) or Counter())
     if ray:
-        label_on_ray(parts, tell, address=address, workers=workers)
+        label_on_ray(parts, tell, **ray)
     else:
         label_here(parts, tell)
 
