@@ -272,16 +272,16 @@ def grams() -> Any:
 
 
 def forged(run: Path, *options: str) -> None:
-    """Certificates of a run, every one that is not certified said to be so."""
+    """Certificates of a run, every right one said to be certified by far."""
     sgbt("certify", run, *options, "--out", "rows.jsonl")
     rows = [json.loads(line) for line in Path("rows.jsonl").read_text().splitlines()]
     for row in rows:
-        if row["verdict"] == "abstained":
+        if row["verdict"] in ("abstained", "certified"):
             row.update(verdict="certified", margin=5.0, radius=None)
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-@item("B", "sgbt verify of rows set from abstained to certified")
+@item("B", "sgbt verify of rows whose margins were set to 5")
 def verify_forged() -> Seen:
     run = run_of_reviews()
     forged(run)

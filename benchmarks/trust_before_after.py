@@ -3,7 +3,7 @@
     python benchmarks/trust_before_after.py [--before COMMIT] [--only NAME ...] [--out results/trust/before-after.jsonl]
 
 Each runs in a process and a folder of its own, against the source of that commit and against the present one, and ends
-by itself or after a time limit. docs/notebook/trust.md is made from the rows.
+by itself or after a time limit. With --only, rows of the others stay. docs/notebook/trust.md is made from the rows.
 """
 
 from __future__ import annotations
@@ -71,8 +71,10 @@ def main() -> None:
     sys.path.insert(0, str(ROOT / "benchmarks"))
     import _trust_proofs  # noqa: F401
     import _trust_server  # noqa: F401
-    from _rows import write_rows
+    from _rows import made_by
     from _trust_common import ITEMS
+
+    from sgbt.core.files import atomic_write
 
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +90,12 @@ def main() -> None:
             for when, found in (("before", before), ("now", now)):
                 print(f"{number} {name} {when}: {'FAULT' if found['fault'] else 'right'}: {found['seen']}", flush=True)
     if given.out:
-        write_rows(given.out, rows)
+        made = {row["name"]: {**row, **made_by()} for row in rows}
+        if given.only and given.out.is_file():
+            earlier = map(json.loads, given.out.read_text().splitlines())
+            made = {row["name"]: row for row in earlier} | made
+        with atomic_write(given.out) as stream:
+            stream.write("".join(json.dumps(made[name]) + "\n" for name in ITEMS if name in made).encode())
 
 
 if __name__ == "__main__":
