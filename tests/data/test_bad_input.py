@@ -29,7 +29,7 @@ BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
         b"review,label\na,1\n",
         {},
         "expected a column named 'text', got the columns 'review', 'label' in {path}; "
-        "name the columns, or their positions, with --text and --label.",
+        "name the columns, or their positions, with --text and --label; --no-header is for one without names.",
     ),
     "named column missing": (
         "a.csv",

@@ -52,7 +52,7 @@ class Table:
             return list(self.columns.values())[int(name) - 1]
         candidates = [column for column in islice(self.columns, 1000) if len(column) <= SHOWN_LETTERS]
         near = difflib.get_close_matches(name[:SHOWN_LETTERS], candidates, n=1)
-        remedy = "name the columns, or their positions, with --text and --label"
+        remedy = "name the columns, or their positions, with --text and --label; --no-header is for one without names"
         raise DataError(
             expected=f"a column named {shown([name])}",
             got=f"the columns {shown(self.columns)}",
