@@ -12,6 +12,8 @@ from tests.constant import constant
 import sgbt
 from sgbt.core.errors import SgbtError
 from sgbt.evaluate.toy import toy_dataset, toy_table, toy_vectors
+from sgbt.report.document import BrokenText, Document, Section
+from sgbt.report.html import to_html
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +88,22 @@ def test_texts_with_nothing_to_replace_and_one_answer_are_in_the_report(
     assert f",{vacuous},32," in rows[0]
     other = sgbt.report(run, sgbt.certify(run.model, toy_dataset("toy").test[:30], toy_table()), [])
     assert "Warning" not in other.text(".md")
+
+
+def test_hashes_and_the_slack_are_in_the_report(run: sgbt.training.Run, tmp_path: Path) -> None:  # type: ignore[name-defined]
+    proofs = sgbt.certify(run.model, toy_dataset("toy").test[:10], toy_table())
+    page = sgbt.report(run, proofs).save(tmp_path / "toy.html").read_text()
+    about = page[page.index("<h2>What the figures are about") :]
+    for known in (run.model.identity.removeprefix("id1-"), str(run.about["dataset_hash"]), toy_table().hash):
+        assert known[:12] in about
+    assert f"{max(proof.slack for proof in proofs):.1e}" in about
+
+
+def test_three_broken_texts_are_shown_and_the_others_unfold() -> None:
+    def page(count: int) -> str:
+        examples = tuple(BrokenText(f"text {number}", "good", "bad", ()) for number in range(count))
+        return to_html(Document("a report", "", (Section("Texts", "", examples=examples),)))
+
+    assert "more</summary>" not in page(3)
+    shown, _, folded = page(10).partition("<summary>7 more</summary>")
+    assert [shown.count("<blockquote>"), folded.count("<blockquote>")] == [3, 7]

@@ -16,6 +16,7 @@ from sgbt.report import drawn, sections
 from sgbt.report.document import BrokenText, Document, Section
 from sgbt.report.formats import to_csv, to_latex, to_markdown
 from sgbt.report.html import to_html
+from sgbt.report.identities import identities
 from sgbt.report.methods import methods_of
 from sgbt.report.sections import classes, examples_of
 from sgbt.report.threats import threats
@@ -94,6 +95,7 @@ def report_of_records(
         sections.weakest(methods),
         sections.attack_details(methods),
         sections.costs(methods),
+        identities(records),
         drawn.training_curves(methods),
     ]
     document = Document(

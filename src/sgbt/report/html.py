@@ -23,14 +23,20 @@ def to_html(document: Document) -> str:
     )
 
 
+EXAMPLES = 3
+"""Texts that are shown at once; the others unfold."""
+
+
 def _section(section: Section) -> str:
     inside = "\n".join(
         [
             *(_table(table) for table in section.tables),
             _charts(section.charts),
-            *(_example(example) for example in section.examples),
+            *(_example(example) for example in section.examples[:EXAMPLES]),
         ]
     )
+    if more := [_example(example) for example in section.examples[EXAMPLES:]]:
+        inside += f"\n<details><summary>{len(more)} more</summary>\n{chr(10).join(more)}\n</details>"
     if section.folded:
         inside = f"<details><summary>show</summary>\n{inside}\n</details>"
     note = f'<p class="note">{escape(section.note)}</p>' if section.note else ""
