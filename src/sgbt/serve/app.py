@@ -256,14 +256,7 @@ def _described(app: FastAPI, models: Sequence[Mapping[str, Any]]) -> dict[str, A
             "label": list(dict.fromkeys(label for model in models for label in model["labels"])),
         }
         schemas = described["components"]["schemas"]
-        for name in (
-            "PredictRequest",
-            "PredictTextsRequest",
-            "CertifyRequest",
-            "ThreatRequest",
-            "AttackRequest",
-            "LiveAttackRequest",
-        ):
+        for name in REQUESTS:
             fields = schemas[name]["properties"]
             for field in fields.keys() & choices.keys():
                 fields[field]["anyOf"][0] = {"type": "string", "enum": choices[field]}
