@@ -81,6 +81,7 @@ def test_every_section_is_there(whole: Report) -> None:
         "The weakest words",
         "What the attacks did",
         "What it costs",
+        "What the figures are about",
         "Loss parts while training",
     ]
     page = whole.text(".html")

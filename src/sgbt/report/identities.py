@@ -9,6 +9,8 @@ from sgbt.report.document import Figure, ReportTable, Section
 
 SHOWN = 12
 """Digits of a hash; rows and model folders have all of them."""
+FEW = 8
+"""Runs whose hashes are shown at once; those of more unfold."""
 
 
 def identities(records: Sequence[RunRecord]) -> Section:
@@ -26,4 +28,5 @@ def identities(records: Sequence[RunRecord]) -> Section:
         )
     columns = ("run", "model", "data", "substitutes", "rounding slack")
     note = "A certificate counts if its margin exceeds the slack. sgbt verify compares hashes in full."
-    return Section("What the figures are about", note, (ReportTable("Hashes", columns, tuple(rows)),) if rows else ())
+    table = ReportTable("Hashes", columns, tuple(rows), commands=tuple(record.command for record in records))
+    return Section("What the figures are about", note, (table,) if rows else (), folded=len(rows) > FEW)
