@@ -40,7 +40,7 @@ PIPELINES: dict[str, Callable[[], Any]] = {
     ),
     "logistic-binary": lambda: make_pipeline(
         TfidfVectorizer(ngram_range=(1, 2), min_df=2, binary=True, token_pattern=WORDS),
-        LogisticRegression(C=3, solver="liblinear"),
+        LogisticRegression(C=1, solver="liblinear"),
     ),
     "naive-bayes": lambda: make_pipeline(CountVectorizer(ngram_range=(1, 2), min_df=2), MultinomialNB()),
 }
