@@ -196,3 +196,4 @@ def test_an_option_of_a_later_version_leaves_the_identity_of_earlier_models_as_i
     assert used["options"]["label_weight"] == 1.0
     assert build(used).config.label_weight == 1.0
     assert build(blueprint(BagOfNgrams())).config.label_weight == 0.0
+    assert build(blueprint(BagOfNgrams(distinction=0.1))).config.distinction == 0.1

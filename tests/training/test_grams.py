@@ -1,5 +1,6 @@
 """Training a BagOfNgrams: it learns, proves what it says it proves, and its loss moves every weight."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import torch
 from tests.training.test_linear import TABLE, reviews
 
 from sgbt.certify import certify
+from sgbt.certify.black_box import Encoder
 from sgbt.core.errors import TrainingError
 from sgbt.data import RaggedIds, Split
 from sgbt.models import BagOfNgrams, load_classifier, worst_case_logits
@@ -318,6 +320,21 @@ def test_clusters_that_labels_keep_apart_are_counted_in_train_and_proofs_hold_fo
         proofs = certify(run.model, data.dev)
         assert sum(proof.margin > proof.slack for proof in proofs) >= round(run.dev["certified"] * len(data.dev))
     assert found == {0.0: True, 1e6: False}
+
+
+@pytest.mark.parametrize("more", [(), (0.3,)])
+def test_clusters_are_those_of_the_encoder_where_a_distinction_is_given(more: tuple[float, ...]):
+    data = reviews(texts=200)
+    bag = BagOfNgrams(distinction=0.03, more_resolutions=more)
+    run = train(bag, data, objective=IBP(kappa=1.0), substitutions=TABLE, config=QUICK)
+    vocabulary, codes = run.model.vocabulary, run.model.model.maps[0]
+    expected = Encoder.fit(data.train.texts, TABLE, data.train.labels.tolist()).codes
+    words = [word for word in expected if word in vocabulary.words]
+    for one, other in itertools.combinations(words, 2):
+        same = bool(codes[vocabulary.id_of(one)] == codes[vocabulary.id_of(other)])
+        assert same == (expected[one] == expected[other])
+    proofs = certify(run.model, data.dev)
+    assert sum(proof.margin > proof.slack for proof in proofs) >= round(run.dev["certified"] * len(data.dev))
 
 
 def test_the_loss_moves_every_weight_that_a_text_or_a_substitute_has():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PAST_OPTIONS = frozenset({"hops"})
 """Options of training that models saved by earlier versions name; the models are the same without them."""
-LATER_OPTIONS = {"label_weight": 0.0}
+LATER_OPTIONS = {"label_weight": 0.0, "distinction": 0.0}
 """Options that came later, not written while they are as here: models that do not use them keep their identity."""
 
 

@@ -53,9 +53,15 @@ def labelled_codes(
     found = labelled_communities(
         words, links[:, 0], links[:, 1], weights, by_label, resolution=resolution, label_weight=label_weight
     )
+    return codes_by_occurrence(found, by_label.sum(axis=1))
+
+
+def codes_by_occurrence(community: Ids, occurrences: Numbers) -> Ids:
+    """Codes of the communities of all ids, numbered from 2 by falling occurrence, 0 being padding and 1 unknown."""
+    found = community.copy()
     found[: UNKNOWN + 1] = -1
     _, first, community = np.unique(found, return_index=True, return_inverse=True)
-    mass = np.bincount(community, by_label.sum(axis=1))
+    mass = np.bincount(community, occurrences)
     mass[0] = np.inf  # padding and the unknown word, which get codes of their own
     order = np.lexsort((first, -mass))
     number = np.empty(len(order), np.int64)

@@ -25,12 +25,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sgbt.certify.black_box.clusters import synonym_clusters
 from sgbt.certify.black_box.rendering import rendered
 from sgbt.core.errors import LexiconError
 from sgbt.core.files import atomic_write
 from sgbt.data import Tokenizer
 from sgbt.threats import SubstitutionTable
+from sgbt.threats.synonym_clusters import synonym_clusters
 
 FORMAT, VERSION = "sgbt-encoder", 1
 DISTINCTION, RELEVANCE = 0.03, 1.0
@@ -115,7 +115,7 @@ class Encoder:
         relevance: float = RELEVANCE,
         tokenizer: Tokenizer | None = None,
     ) -> Encoder:
-        """The encoder of a table for texts like these (`sgbt.certify.black_box.clusters`).
+        """The encoder of a table for texts like these (`sgbt.threats.synonym_clusters`).
 
         A larger `distinction` keeps more words apart: more accuracy, fewer proofs. Where `labels` are given, words that
         say much about them are kept apart, by `relevance`.

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from sgbt.certify.black_box import edited, encoder
-from sgbt.certify.black_box.clusters import synonym_clusters
 from sgbt.certify.black_box.edited import EditedEncoder
 from sgbt.certify.black_box.encoder import DISTINCTION, RELEVANCE, Encoder, listed, require_weights
 from sgbt.core.documents import read_json_object
@@ -25,6 +24,7 @@ from sgbt.core.errors import LexiconError
 from sgbt.data import Tokenizer
 from sgbt.threats import SubstitutionTable, Threat
 from sgbt.threats.near_words import NearWords
+from sgbt.threats.synonym_clusters import synonym_clusters
 
 AnyEncoder = Encoder | EditedEncoder
 DISTINCTIONS = (0.001, 0.01, 0.1, 1.0)

@@ -52,6 +52,9 @@ class BagOfNgramsConfig:
     label_weight: float = 0.0
     """How much clusters keep words apart that train has in texts of different labels
     (`sgbt.threats.labelled_communities`); zero: clusters are of links alone."""
+    distinction: float = 0.0
+    """Above zero, the clusters of the first map leave few words ambiguous and tell much of the label, and this is how
+    much they distinguish words (`sgbt.threats.synonym_clusters`); `resolution` then says nothing."""
     prior: float = 3.0
     """How many texts of every class each run is counted in beforehand, when training estimates how much it says."""
     ending: int = 0
@@ -69,11 +72,12 @@ class BagOfNgramsConfig:
         counts = self.classes >= 2 and self.minimum_count >= 1 and 1 <= self.longest <= LONGEST
         above_zero = (*self.resolutions, self.prior)
         real = all(isinstance(each, int | float) and 0 < each < math.inf for each in above_zero)
-        weighed = isinstance(self.label_weight, int | float) and 0 <= self.label_weight < math.inf
+        weights = (self.label_weight, self.distinction)
+        weighed = all(isinstance(each, int | float) and 0 <= each < math.inf for each in weights)
         if not counts or not real or not weighed or self._odd_ending:
             raise ModelError(
                 expected=f"two classes, minimum_count of 1, longest from 1 to {LONGEST}, resolutions and prior above 0,"
-                f" label_weight of at least 0, ending a whole number from 0 to {MOST_LAST_WORDS:,}",
+                f" label_weight and distinction of at least 0, ending a whole number from 0 to {MOST_LAST_WORDS:,}",
                 got=str(self),
             )
 

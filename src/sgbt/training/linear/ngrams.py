@@ -23,6 +23,7 @@ from sgbt.models.bag_of_ngrams.margins import Gathered, LabelGrams, by_label, ch
 from sgbt.models.bag_of_words.options import RowSets
 from sgbt.models.worst_case import Margins
 from sgbt.threats.labelled_communities import labelled_codes
+from sgbt.threats.synonym_clusters import cluster_codes
 from sgbt.training.drops import Drops
 from sgbt.training.linear.edits import Edited, RunsOfPlaces, known_runs
 from sgbt.training.loop.dev_scores import dev_scores
@@ -50,7 +51,7 @@ class BagOfNgramsTrainer(Trainer):
     @classmethod
     def prepare(cls, model: BagOfNgrams, objective: Objective, corpus: Corpus, train: Examples) -> BagOfNgrams:
         """The model with its maps from words to clusters; `run` finds the n-grams."""
-        maps = [torch.from_numpy(clusters(model.config, corpus, train, each)) for each in model.config.resolutions]
+        maps = [torch.from_numpy(codes) for codes in clusters(model.config, corpus, train)]
         model.adopt(codes=torch.stack(maps) if len(maps) > 1 else maps[0], keys=model.keys)
         return model
 
@@ -155,16 +156,25 @@ class BagOfNgramsTrainer(Trainer):
         return mixed_cross_entropy(clean, worst, labels, share=self.kappa, class_weights=self.class_weights)
 
 
-def clusters(config: BagOfNgramsConfig, corpus: Corpus, train: Examples, resolution: float) -> np.ndarray:
-    """The code of every id, at a resolution: by links alone, or by the labels of train as well."""
-    if not config.label_weight or corpus.table is None:
-        return corpus.clusters(resolution)
-    known = train.rows.flat < len(corpus.vocabulary)
-    label = np.repeat(train.labels, train.rows.lengths)[known] * len(corpus.vocabulary)
-    size = config.classes * len(corpus.vocabulary)
+def clusters(config: BagOfNgramsConfig, corpus: Corpus, train: Examples) -> list[np.ndarray]:
+    """The code of every id by each map: by links alone, or by the labels of train as well."""
+    if corpus.table is None or not (config.label_weight or config.distinction):
+        return [corpus.clusters(resolution) for resolution in config.resolutions]
+    vocabulary, table, weight = corpus.vocabulary, corpus.table, config.label_weight
+    known = train.rows.flat < len(vocabulary)
+    label = np.repeat(train.labels, train.rows.lengths)[known] * len(vocabulary)
+    size = config.classes * len(vocabulary)
     by_label = np.bincount(label + train.rows.flat[known], minlength=size).reshape(config.classes, -1).T
-    given = (corpus.vocabulary, corpus.table, corpus.counts, by_label)
-    return labelled_codes(*given, resolution=resolution, label_weight=config.label_weight)
+    given = (vocabulary, table, corpus.counts, by_label)
+    first, *others = (
+        partial(labelled_codes, *given, resolution=each, label_weight=weight)
+        if weight
+        else partial(corpus.clusters, each)
+        for each in config.resolutions
+    )
+    if config.distinction:
+        first = partial(cluster_codes, vocabulary, table, by_label, distinction=config.distinction, relevance=1.0)
+    return [codes() for codes in (first, *others)]
 
 
 @trainer_of.register

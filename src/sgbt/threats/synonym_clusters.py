@@ -1,4 +1,4 @@
-"""Synonym clusters for an encoder: which words are distinguished, and which are one word to the model.
+"""Synonym clusters: which words a model or an encoder distinguishes, and which are one word to it.
 
 A word is ambiguous if its substitutes lie in several clusters; one text has as many versions as the product of the
 numbers of clusters at its words. Clusters are chosen to make, in bits per training text, the sum of three least:
@@ -17,6 +17,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgbt.threats.labelled_communities import codes_by_occurrence
+from sgbt.threats.table import SubstitutionTable
+from sgbt.threats.vocabulary import UNKNOWN, Vocabulary
 
 ROUNDS, SWEEPS, FEW = 60, 6, 20
 """Rounds of moves and merges; sweeps of moves in each; so few moves in a sweep that another is not worth while."""
@@ -46,6 +54,20 @@ def synonym_clusters(
     for word in words:
         first.setdefault(search.code[word], word)
     return {word: first[search.code[word]] for word in words}
+
+
+def cluster_codes(
+    vocabulary: Vocabulary, table: SubstitutionTable, by_label: NDArray[Any], *, distinction: float, relevance: float
+) -> NDArray[np.int64]:
+    """The code of every id by such clusters; `by_label` [ids, classes] is how often train has each word."""
+    words = vocabulary.words
+    rows = {word: tuple(map(int, row)) for word, row in zip(words, by_label[UNKNOWN + 1 :], strict=True)}
+    entries = {word: tuple(other for other in table.substitutes(word) if other in rows) for word in words}
+    entries = {word: others for word, others in entries.items() if others}
+    found = synonym_clusters(entries, rows, distinction=distinction, relevance=relevance) if entries else {}
+    community = np.arange(len(vocabulary))
+    community[UNKNOWN + 1 :] = [vocabulary.id_of(found.get(word, word)) for word in words]
+    return codes_by_occurrence(community, by_label.sum(axis=1))
 
 
 class _Clusters:
