@@ -36,7 +36,8 @@ def run_case(number: int, counts: Counter[str]) -> str | None:
     threat = Threat.typos(2) if two else threats[int(drawn.integers(len(threats)))]
     text = "".join(drawn.choice(list(ALPHABET), size=int(drawn.integers(4 if two else 8))))
     classifier = drawn_classifier(kind, number, max_length=int(drawn.choice([1, 2, 3, 64])))
-    (row,) = certify_against(classifier, [text], threat, labels=[int(drawn.integers(2))])
+    right = drawn.random() < 0.9  # else half of the cases are of texts that the model has wrong, which prove nothing
+    (row,) = certify_against(classifier, [text], threat, labels=None if right else [int(drawn.integers(2))])
     counts["cases"] += 1
     counts[f"{kind}: {row.verdict}"] += 1
     if row.predicted != row.label:
