@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.walked import run
 from tests.serve.browsing import NASTY, TEXT, examine, serving
 from tests.soundness.trained import dataset
 
-from sgbt.certify import read_rows, verify
-from sgbt.models import load_classifier
 from sgbt.serve import Pool, create_app
 from sgbt.serve.guard import LOOPBACK
 
@@ -178,22 +177,26 @@ def test_a_file_comes_back_certified(page: Any, tmp_path: Path) -> None:
         assert [row["review"] for row in csv.DictReader(stream)] == list(dataset().test.texts[:5])
 
 
-def test_certificates_of_a_file_are_what_verify_takes(page: Any, runs: list[Path], tmp_path: Path) -> None:
+def test_certificates_of_a_file_are_what_verify_takes(
+    page: Any, runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     texts = dataset().test.texts[:5]
     (tmp_path / "reviews.csv").write_text("id;review\n" + "\n".join(f"{n};{text}" for n, text in enumerate(texts)))
     page.set_input_files("#csv", tmp_path / "reviews.csv")
     page.wait_for_function("document.getElementById('column').value === 'review'")
     assert page.locator("#columns option").evaluate_all("all => all.map(one => one.value)") == ["id", "review"]
-    (tmp_path / "reviews.csv").write_text("id,review\n" + "\n".join(f"{n},{text}" for n, text in enumerate(texts)))
+    (tmp_path / "reviews.csv").write_text("label,review\n" + "\n".join(f"good,{text}" for text in texts))
     page.set_input_files("#csv", tmp_path / "reviews.csv")
     page.get_by_role("button", name="Certify rows").click()
-    with page.expect_download() as waiting:
-        page.get_by_role("link", name="Download reviews-certificates.jsonl").click()
-    waiting.value.save_as(tmp_path / "rows.jsonl")
-    assert "sgbt verify reviews-certificates.jsonl" in page.locator("#csv-result").inner_text()
-    rows = read_rows(tmp_path / "rows.jsonl")
-    assert len(rows) == 5
-    assert verify(load_classifier(runs[0]), rows, texts).reproven == 5
+    for name in ("certificates", "texts"):
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name=f"Download reviews-{name}.jsonl").click()
+        waiting.value.save_as(tmp_path / f"{name}.jsonl")
+    told = page.locator("#csv-result").inner_text()
+    assert "sgbt verify reviews-certificates.jsonl --model RUN --texts reviews-texts.jsonl" in told
+    rows, known = str(tmp_path / "certificates.jsonl"), str(tmp_path / "texts.jsonl")
+    assert run("verify", rows, "--model", str(runs[0]), "--texts", known) == 0
+    assert "proven again: 5 of 5 rows" in capsys.readouterr().out
 
 
 def test_switches_ask_for_a_proof_against_more_edits(page: Any) -> None:

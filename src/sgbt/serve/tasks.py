@@ -60,6 +60,10 @@ def certified_csv(
     return {
         "csv": out.getvalue(),
         "certificates": "".join(json.dumps(proof.to_row()) + "\n" for proof in proofs),
+        "texts": "".join(
+            json.dumps({"index": row, "text": text} | ({} if labels is None else {"label": labels[row]})) + "\n"
+            for row, text in enumerate(texts)
+        ),
         "rows": len(verdicts),
         "verdicts": {v: verdicts.count(v) for v in set(verdicts)},
         "classes": _classes(by_class(proofs, names, labelled=labels is not None)),

@@ -99,9 +99,9 @@ async function certified(file, tell) {
   }
   const base = file.name.replace(/\.csv$/i, "");
   const links = make("p", { class: "downloads" }, saved(last.csv, "text/csv", `${base}-certified.csv`),
-    saved(last.certificates, "application/x-ndjson", `${base}-certificates.jsonl`));
-  const label = byId("truth").value ? ` --label ${byId("truth").value}` : "";
-  const again = `sgbt verify ${base}-certificates.jsonl --model RUN --data ${file.name} --text ${byId("column").value}${label} --split all`;
+    saved(last.certificates, "application/x-ndjson", `${base}-certificates.jsonl`),
+    saved(last.texts, "application/x-ndjson", `${base}-texts.jsonl`));
+  const again = `sgbt verify ${base}-certificates.jsonl --model RUN --texts ${base}-texts.jsonl`;
   return [make("strong", {}, `${rows.toLocaleString("en")} rows: ${parts.join(", ")}`), stack, ...byClass(classes), links,
     make("p", { class: "small" }, "Anyone with the model proves the certificates again: ", make("code", {}, again))];
 }
