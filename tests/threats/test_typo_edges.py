@@ -87,8 +87,9 @@ def _made() -> LatticeMaker:
 
 def test_what_is_known_of_stretches_may_be_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """And what was too small is enlarged, without a change of what is found."""
-    monkeypatch.setattr("sgbt.threats.typos.MOST_STRETCHES", 100)
     first = _made().of(TEXT)
+    monkeypatch.setattr("sgbt.threats.typos.MOST_STRETCHES", 100)
+    monkeypatch.setattr("sgbt.threats.typos.MANY", 10)
     for text in ("some other words", TEXT * 40):
         _made().of(text)
     again = _made().of(TEXT)

@@ -45,8 +45,8 @@ END = (1 << 62, 0, 0, 0)
 MOST_STRETCHES = 1 << 21
 """When so many are known, all are forgotten."""
 MOST_ANSWERS = 3
-LONG = 32
-"""Longer stretches are looked up each time."""
+LONG, MANY = 32, 20_000
+"""Longer stretches are looked up each time, and so are nearly all in a text of more characters: memory is bounded."""
 
 
 class TypoReader:
@@ -94,13 +94,14 @@ class TypoReader:
     def _found(self, size: int) -> Found:
         sizes = np.zeros(5, dtype=np.int64)
         sizes[STRETCHES] = self._stretches
+        long = LONG if size <= MANY else 1
         return Found(
             number=np.full((2 * size + 2, self.edits + 1, SORTS, STATES), -1, dtype=np.int32),
             nodes=np.empty((self._room["nodes"], 4), dtype=np.int64),
             edges=np.empty((self._room["edges"], 4), dtype=np.int64),
             questions=np.empty((self._room["questions"], 2), dtype=np.int64),
-            walks=np.full((3, size + 1, LONG, 3), -1, dtype=np.int32),
-            rows=np.full((3, size + 1, LONG, 3, self.edits + 1), -1, dtype=np.int32),
+            walks=np.full((3, size + 1, long, 3), -1, dtype=np.int32),
+            rows=np.full((3, size + 1, long, 3, self.edits + 1), -1, dtype=np.int32),
             sizes=sizes,
         )
 
