@@ -34,8 +34,8 @@ from sgbt.cli.app import keep_freed_memory
 from sgbt.core.shares import Share
 from sgbt.data import Split
 from sgbt.evaluate import load_grid
+from sgbt.evaluate.bench import Published
 from sgbt.evaluate.materials import Materials
-from sgbt.evaluate.rebuild import Published
 from sgbt.evaluate.unit import training_unit
 from sgbt.models import BiLSTM, TextClassifier, TextCNN, load_classifier
 from sgbt.threats import SubstitutionIndex

@@ -15,8 +15,8 @@ from sgbt.cli.app import app
 from sgbt.core.errors import EvaluationError, SgbtWarning
 from sgbt.core.registry import MODELS
 from sgbt.evaluate import RunRecord, bench, read_records
+from sgbt.evaluate.bench import Published
 from sgbt.evaluate.grid_file import load_grid
-from sgbt.evaluate.rebuild import Published
 from sgbt.evaluate.unit import training_config
 from sgbt.models import load_classifier, weights_hash
 from sgbt.threats import EmbeddingStart

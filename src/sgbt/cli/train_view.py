@@ -20,8 +20,8 @@ from sgbt.core.files import atomic_write
 from sgbt.core.registry import MODELS, OBJECTIVES
 from sgbt.core.shares import ByClass
 from sgbt.data import Split, TextDataset
+from sgbt.evaluate.bench import Published
 from sgbt.evaluate.grid import TEST
-from sgbt.evaluate.rebuild import Published
 from sgbt.models import Bag, TextClassifier
 from sgbt.threats import EmbeddingStart
 from sgbt.training import Run, TrainingConfig, TrainingMethod, method_of

@@ -1,4 +1,7 @@
-"""bench: a grid in; trained, attacked and certified models out, as rows and run records."""
+"""bench: a grid in; trained, attacked and certified models out, as rows and run records.
+
+One published model is trained again, as it was, by the name of its cell: `grid:dataset/model/method/seed`.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sgbt.core.errors import EvaluationError
 from sgbt.evaluate.gather import gather
-from sgbt.evaluate.grid import Grid
+from sgbt.evaluate.grid import Cell, DataSource, Grid
 from sgbt.evaluate.grid_file import SHIPPED, load_grid
 from sgbt.evaluate.local import LocalExecutor
 from sgbt.evaluate.materials import Materials
@@ -15,7 +19,11 @@ from sgbt.evaluate.plan import Plan, plan_of
 from sgbt.evaluate.record import RunRecord
 from sgbt.evaluate.schedule import BenchListener, Executor, Schedule
 from sgbt.evaluate.store import Store
-from sgbt.evaluate.unit import Unit, units_of
+from sgbt.evaluate.toy import CLASSES
+from sgbt.evaluate.unit import Unit, training_unit, units_of
+from sgbt.evaluate.working import trained
+from sgbt.training import Run
+from sgbt.training.loop.listeners import Listener
 
 
 @dataclass(frozen=True)
@@ -62,3 +70,41 @@ def bench(
         records = gather(store)
     titles = {unit.key: unit.title for unit in units}
     return Outcome(records, units, {titles[key]: error for key, error in schedule.failed.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """One cell of a grid: the same data, options and seed give the same weights."""
+
+    cell: Cell
+    unit: Unit
+    materials: Materials
+
+    @staticmethod
+    def named(name: str, *, data_home: Path | None = None) -> Published:
+        """From a name such as `imdb-linear:imdb/grams/certified/0`; whatever follows a unique beginning may be left."""
+        grid, _, pattern = name.partition(":")
+        cells = load_grid(grid).cells(pattern)
+        if len(cells) > 1:
+            raise EvaluationError(
+                expected="the name of one cell", got=f"{len(cells)} that match {pattern!r}", where=f"the grid {grid}",
+                remedy=f"say which: {grid}:{cells[0].name}",
+            )  # fmt: skip
+        materials = Materials(data_home)
+        return Published(cells[0], training_unit(cells[0], materials), materials)
+
+    @property
+    def source(self) -> DataSource:
+        """The data it is trained on."""
+        return self.cell.dataset
+
+    @property
+    def reads_whole(self) -> bool:
+        """Whether it reads the whole of a dataset that other commands can read as well."""
+        source = self.source
+        uncut = source.train is None and source.test is None and source.dev in (None, 0)
+        return uncut and source.source not in CLASSES
+
+    def train(self, out: Path, listener: Listener | None = None) -> Run:
+        """Train it; the same call goes on where an interrupted one stood."""
+        return trained(self.unit, self.materials, out=out, listener=listener)
