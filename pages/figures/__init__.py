@@ -13,6 +13,7 @@ from pages.figures import (
     threats,
     trial_tables,
     trials,
+    trust,
 )
 from pages.registry import FIGURES
 
@@ -30,4 +31,5 @@ __all__ = [
     "threats",
     "trial_tables",
     "trials",
+    "trust",
 ]
