@@ -74,7 +74,11 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", VERBS)
+def test_only_a_verb_that_takes_nothing_cannot_be_asked_wrongly() -> None:
+    assert set(VERBS) - set(WRONG) == {"docs"}
+
+
+@pytest.mark.parametrize("name", WRONG)
 def test_debug_shows_the_traceback_and_nothing_else_does(
     world: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str
 ) -> None:
