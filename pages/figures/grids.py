@@ -40,6 +40,9 @@ ON_ALL_OF_TEST = {
     "BagOfWords of words alone with positional weights, on all of train": "imdb-all/linear/certified-words-places",
     "BagOfWords with positional weights, on all of train": "imdb-all/linear/certified-places",
     "BagOfNgrams of two clusterings with weights for last words, on all of train": "imdb-all/grams/certified-maps",
+    "BagOfNgrams of an encoder's clusters with weights for last words, on all of train": (
+        "imdb-all/grams/certified-clusters"
+    ),
 }
 QUOTED = [
     ["IBP with a robustness-aware embedding (ACL Findings 2023)", "", "84.8", "quoted"],
@@ -55,7 +58,7 @@ QUOTED = [
 
 
 FIVE = {
-    ("n-grams, linear", "synonym clusters"): "imdb-all/grams/certified-maps",
+    ("n-grams, linear", "synonym clusters"): "imdb-all/grams/certified-clusters",
     ("bag of words, linear", "words and synonym clusters"): "imdb-all/linear/certified-places",
     ("BiLSTM and bag of words, late fusion", "words alone"): "imdb-alone/bilstm/certified-apart-max",
     ("bag of words, linear", "words alone"): "imdb-all/linear/certified-words-places",
