@@ -208,6 +208,9 @@ def test_markup_in_a_file_stays_text(page: Any, tmp_path: Path) -> None:
     source = tmp_path / "<b>reviews</b>.csv".replace("/", "")
     source.write_text('"<img src=x onerror=document.title=1>"\nhello\n', encoding="utf-8")
     page.get_by_label("Choose a CSV file").set_input_files(source)
+    column = page.locator("#column")
+    page.wait_for_function("document.getElementById('column').value.startsWith('<img src=x')")
+    column.fill("none of these")
     page.get_by_role("button", name="Certify rows").click()
     page.locator("#csv-result", has_text="<img src=x").wait_for()
     assert page.locator("main img, main b").count() == 0

@@ -98,5 +98,5 @@ def test_a_single_level_ends_where_no_single_move_helps(seed: int, monkeypatch: 
 
 @pytest.mark.parametrize("wrong", [-1.0, float("nan"), float("inf"), "much"])
 def test_an_odd_weight_of_labels_is_refused(wrong: float) -> None:
-    with pytest.raises(ModelError, match="label_weight of at least 0"):
+    with pytest.raises(ModelError, match="label_weight and distinction of at least 0"):
         BagOfNgramsConfig(label_weight=wrong)
