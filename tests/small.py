@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,10 @@ from torch import Tensor, nn
 
 from sgbt.data import Split, TextDataset
 from sgbt.embeddings import EmbeddingTable
-from sgbt.models import BiLSTM, Sum, TextCNN, WordEmbedding
+from sgbt.models import BagOfWords, BiLSTM, Sum, TextCNN, WordEmbedding
 from sgbt.threats import SubstitutionIndex, Substitutions, SubstitutionTable, Vocabulary
-from sgbt.training import TrainingConfig
+from sgbt.threats.vocabulary import PADDING
+from sgbt.training import Certified, Recipe, Run, ScaledClusterMeans, TiedWords, TrainingConfig, train
 from sgbt.training.loop.steps import Step
 
 GOOD, BAD = ("good", "great", "fine", "lovely"), ("bad", "awful", "poor", "dull")
@@ -109,3 +112,28 @@ def dataset(train: int = 48, dev: int = 24, test: int = 24, *, seed: int = 0, na
         return Split(role, tuple(texts), labels.astype(np.int64))
 
     return TextDataset(name, ("negative", "positive"), split("train", train), split("dev", dev), split("test", test))
+
+
+def with_random_weights(bag: BagOfWords, generator: torch.Generator) -> BagOfWords:
+    """The bag with weights drawn at random, those of places too."""
+    with torch.no_grad():
+        drawn = [bag.weight, bag.bias, *((bag.places.start, bag.places.end) if bag.places is not None else ())]
+        for weight in drawn:
+            weight.copy_(torch.randn(weight.shape, generator=generator, dtype=torch.float64))
+        bag.weight[PADDING] = 0
+    return bag
+
+
+def tied_cnn(folder: Path, recipe: Recipe | None) -> Run:
+    """A TextCNN with tied words, trained on the worst case for an epoch in this folder."""
+    return train(
+        TextCNN(vectors(), trainable_embedding=True),
+        dataset(),
+        objective=Certified(ramp_epochs=0.0),
+        initialiser=ScaledClusterMeans(),
+        sharing=TiedWords((1.0,)),
+        recipe=recipe,
+        substitutions=TABLE,
+        config=replace(QUICK, epochs=1),
+        out=folder,
+    )

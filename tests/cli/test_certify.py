@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli import walked
-from tests.soundness.trained import dataset, trained
+from tests.soundness.trained import dataset, trained, written
 
 from sgbt.certify import read_rows
 from sgbt.models import save_classifier
@@ -25,13 +24,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("data") / "reviews.csv"
-    split, names = dataset().test, dataset().label_names
-    with path.open("w", newline="") as stream:
-        rows = csv.writer(stream)
-        rows.writerow(["review", "stars"])
-        rows.writerows((text, names[label]) for text, label in zip(split.texts, split.labels, strict=True))
-    return path
+    return written(tmp_path_factory.mktemp("data") / "reviews.csv", ("review", "stars"))
 
 
 def sgbt(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.constant import constant
 from tests.report.records import record
-from tests.soundness.trained import WORDS, dataset, table, trained
+from tests.soundness.trained import WORDS, dataset, table, trained, written
 from typer.testing import CliRunner
 
 from sgbt.attacks import attack
@@ -32,14 +31,8 @@ FIXED = f"{WORDS['filler'][2]} {WORDS['filler'][3]}"
 @pytest.fixture(scope="module")
 def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Labelled texts, two of which have nothing to replace."""
-    path = tmp_path_factory.mktemp("data") / "reviews.csv"
-    split, names = dataset().test, dataset().label_names
-    with path.open("w", newline="") as stream:
-        rows = csv.writer(stream)
-        rows.writerow(["text", "label"])
-        rows.writerows((text, names[label]) for text, label in zip(split.texts, split.labels, strict=True))
-        rows.writerows([(FIXED, names[0]), (FIXED + " zzz", names[0])])
-    return path
+    first = dataset().label_names[0]
+    return written(tmp_path_factory.mktemp("data") / "reviews.csv", more=[(FIXED, first), (FIXED + " zzz", first)])
 
 
 @pytest.fixture(scope="module")

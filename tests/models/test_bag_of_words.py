@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 import torch
+from tests.small import with_random_weights
 
 from sgbt.core.errors import ModelError
 from sgbt.models import BagOfWords, TextClassifier, load_classifier, save_classifier, worst_case_logits
@@ -37,14 +38,7 @@ def random_model(generator, *, classes=2, features=("before", "after", "pair", "
         keys = keys_at(features, word, codes[word], before, after).flatten().unique()
         keys = keys[torch.rand(len(keys), generator=generator) < 0.5]
     model.adopt(codes=codes, keys=keys)
-    with torch.no_grad():
-        model.weight.copy_(torch.randn(model.weight.shape, generator=generator, dtype=torch.float64))
-        model.weight[PADDING] = 0
-        model.bias.copy_(torch.randn(classes, generator=generator, dtype=torch.float64))
-        if places:
-            for side in (model.places.start, model.places.end):
-                side.copy_(torch.randn(side.shape, generator=generator, dtype=torch.float64))
-    return model
+    return with_random_weights(model, generator)
 
 
 def random_batch(generator, *, texts=4, longest=5, choices=3):

@@ -80,9 +80,11 @@ class _Batch:
 
 def _inverse(step: Ints) -> Ints:
     """[kinds, costs, states]: the state before an edit, or the number of states where there is none."""
-    found = np.full((len(KINDS) + 1, step.shape[2], len(step)), len(step), dtype=np.int64)
-    state, kind, cost = (step >= 0).nonzero()
-    found[kind, cost, step[state, kind, cost]] = state
+    states, kinds, costs = step.shape
+    found = np.full((len(KINDS) + 1, costs, states), states, dtype=np.int64)
+    for state, kind, cost in np.ndindex(states, kinds, costs):
+        if (after := step[state, kind, cost]) >= 0:
+            found[kind, cost, after] = state
     return found
 
 

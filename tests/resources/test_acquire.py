@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.resources.things import CONTENT, PATH, Given, thing
+from tests.resources.things import CONTENT, PATH, Given, put, thing
 
 from sgbt.core.errors import NotVerifiedWarning, ResourceError, SgbtError
 from sgbt.core.files import user_cache
@@ -24,13 +24,6 @@ from sgbt.resources.acquire import data_homes, writable_home
 from sgbt.resources.sources import HomeFile, SourceFailure
 
 Offer = Callable[..., None]
-
-
-def put(home: Path, content: bytes = CONTENT) -> Path:
-    path = home / PATH
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
 
 
 def files_below(folder: Path) -> set[str]:

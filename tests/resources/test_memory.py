@@ -8,19 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.resources.things import CONTENT, PATH
+from tests.resources.things import CONTENT, put
 
 from sgbt.core.files import user_cache
 from sgbt.resources import CATALOGUE, acquire, check, locate
 
 Offer = Callable[..., None]
-
-
-def put(home: Path, content: bytes = CONTENT) -> Path:
-    path = home / PATH
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
 
 
 class TestMemory:

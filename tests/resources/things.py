@@ -43,6 +43,14 @@ def copy(archives: tuple[Path, ...], folder: Path) -> None:
     (folder / PATH).write_bytes(archives[0].read_bytes())
 
 
+def put(home: Path, content: bytes = CONTENT) -> Path:
+    """The file of `thing` below this folder, as a person would put it there."""
+    path = home / PATH
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
 def thing(*sources: Source, known: bool = True) -> Resource:
     """The resource `thing`, with one provider for each source: `first`, `second`, `third`."""
     layout = Layout("plain", (PATH,), fingerprint_of_files, frozenset({KNOWN} if known else set()))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -116,3 +119,14 @@ def trained(kind: str, objective: str = "standard", pooling: str = "", classes: 
     config = TrainingConfig(epochs=6, batch_size=32, learning_rate=1e-2, max_length=8, patience=6)
     run = train(model, dataset(classes), objective=aims[objective], substitutions=table(), seed=0, config=config)
     return run.model
+
+
+def written(path: Path, header: tuple[str, str] = ("text", "label"), more: Iterable[tuple[str, str]] = ()) -> Path:
+    """The test texts of `dataset()` with the names of their labels, as CSV; then the rows of `more`."""
+    split, names = dataset().test, dataset().label_names
+    with path.open("w", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(header)
+        rows.writerows((text, names[label]) for text, label in zip(split.texts, split.labels, strict=True))
+        rows.writerows(more)
+    return path

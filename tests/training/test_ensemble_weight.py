@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,9 @@ from torch import Tensor
 
 from sgbt.certify import certify
 from sgbt.evaluate.gather import curve_of
-from sgbt.models import Sum, TextCNN
+from sgbt.models import Sum
 from sgbt.models.folder import training_note
-from sgbt.training import Certified, LateFusion, Run, ScaledClusterMeans, TiedWords, train
+from sgbt.training import LateFusion, Run
 from sgbt.training.recipes import LARGEST_WEIGHT, best_weight
 
 
@@ -57,17 +56,7 @@ def test_texts_without_a_finite_bound_are_left_out() -> None:
 
 
 def asked(folder: Path, *, choose_weight: bool = False) -> Run:
-    return train(
-        TextCNN(small.vectors(), trainable_embedding=True),
-        small.dataset(),
-        objective=Certified(ramp_epochs=0.0),
-        initialiser=ScaledClusterMeans(),
-        sharing=TiedWords((1.0,)),
-        recipe=LateFusion("linear", {"features": (), "places": True}, choose_weight=choose_weight),
-        substitutions=small.TABLE,
-        config=replace(small.QUICK, epochs=1),
-        out=folder,
-    )
+    return small.tied_cnn(folder, LateFusion("linear", {"features": (), "places": True}, choose_weight=choose_weight))
 
 
 def test_the_head_is_scaled_and_dev_scores_the_weighted_sum(tmp_path: Path) -> None:

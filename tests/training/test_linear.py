@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.small import with_random_weights
 
 from sgbt.core.errors import SgbtError, TrainingError
 from sgbt.data import Split, TextDataset
@@ -92,14 +93,7 @@ def random_corpus(generator, *, words=9, texts=6, classes=3, places=False, featu
     examples = Examples(rows, rng.integers(0, classes, texts), len(vocabulary), index)
     model = BagOfWords(classes=classes, features=features, minimum_count=1, places=places).double()
     fit_features(model, Corpus(vocabulary, counts, table), examples)
-    with torch.no_grad():
-        model.weight.copy_(torch.randn(model.weight.shape, generator=generator, dtype=torch.float64))
-        model.weight[PADDING] = 0
-        model.bias.copy_(torch.randn(classes, generator=generator, dtype=torch.float64))
-        if places:
-            for side in (model.places.start, model.places.end):
-                side.copy_(torch.randn(side.shape, generator=generator, dtype=torch.float64))
-    return model, examples, index.for_words(lines)
+    return with_random_weights(model, generator), examples, index.for_words(lines)
 
 
 @pytest.mark.parametrize("places", [False, True])

@@ -22,8 +22,6 @@ from sgbt.training import (
     Recipe,
     Residual,
     Run,
-    ScaledClusterMeans,
-    TiedWords,
     WarmStart,
     train,
 )
@@ -119,17 +117,7 @@ def test_the_offset_reaches_the_loss() -> None:
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_late_fusion_trains_the_network_as_by_itself_and_dev_sees_the_sum(channel: str, tmp_path: Path) -> None:
     def asked(folder: str, recipe: Recipe | None = None) -> Run:
-        return train(
-            TextCNN(small.vectors(), trainable_embedding=True),
-            small.dataset(),
-            objective=Certified(ramp_epochs=0.0),
-            initialiser=ScaledClusterMeans(),
-            sharing=TiedWords((1.0,)),
-            recipe=recipe,
-            substitutions=small.TABLE,
-            config=replace(small.QUICK, epochs=1),
-            out=tmp_path / folder,
-        )
+        return small.tied_cnn(tmp_path / folder, recipe)
 
     part = CHANNELS[channel]
     alone, fused, residual = asked("alone"), asked("fused", LateFusion(*part)), asked("residual", Residual(*part))
