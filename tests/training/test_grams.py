@@ -167,7 +167,7 @@ def test_runs_are_counted_before_any_is_listed(longest, ending, monkeypatch):
         for row in range(30)
         if lengths[row]
     ]  # fmt: skip
-    total = sum(len(each.entry_key) for each in listed)
+    total = sum(len(each.entry_run) for each in listed)
     found = least_entries(counts.numpy()[rows.flat], rows.starts, longest=longest, ending=ending)
     assert total <= found <= 1.2 * total + 5  # runs that a text has anyway are counted here
     monkeypatch.setattr(gram_margins, "MOST_ENTRIES", found)

@@ -38,9 +38,10 @@ class LabelGrams:
     texts: int
     fixed: Tensor
     fixed_text: Tensor
-    entry: Tensor
+    run: Tensor
+    run_holders: Tensor
     entry_option: Tensor
-    entry_holders: Tensor
+    entry_run: Tensor
     option_cell: Tensor
     cell_text: Tensor
     first: Tensor
@@ -51,7 +52,7 @@ class LabelGrams:
         sizes = torch.bincount(self.option_cell, minlength=len(self.cell_text)).double()
         shares = (1 / sizes[self.option_cell])[self.entry_option]
         fixed = torch.bincount(self.fixed, minlength=features).double()
-        return fixed + torch.bincount(self.entry, weights=shares, minlength=features)
+        return fixed + torch.bincount(self.run[self.entry_run], weights=shares, minlength=features)
 
     def margins(self, weight: Tensor, bias: Tensor, *, smooth: float = 0.0) -> Margins:
         """(logit k - logit of the label): of the texts themselves, and at most over all substitutions.
@@ -71,7 +72,8 @@ class LabelGrams:
             difference = weight[:, rival] - weight[:, self.label]
             values = difference.index_select(0, self.fixed)
             fixed = values.new_zeros(self.texts).index_add(0, self.fixed_text, values) + bias[rival] - bias[self.label]
-            entries = credited(difference[self.entry], self.entry_holders)
+            runs = credited(difference.index_select(0, self.run), self.run_holders)
+            entries = runs.index_select(0, self.entry_run)
             options = fixed.new_zeros(len(self.option_cell)).index_add(0, self.entry_option, entries)
             worst = self._greatest(options, smooth)
             for column, cells in zip(columns, (options[self.first], worst), strict=True):
@@ -160,15 +162,23 @@ def _gathered(rows: RaggedIds, maps: Sequence[RowSets], *, longest: int, ending:
             own = sets.codes[ids, 0].masked_fill(~batch.mask, 0)
             asked = (sets.codes[ids], sets.code_counts[ids], own)
             found.append(GramOptions.of(*asked, longest=longest, ending=ending, most=most, room=room))
-            room -= len(found[-1].entry_key)
+            room -= len(found[-1].entry_run)
         yield Gathered(chosen, GramOptions.joined(found))
         start = stop
 
 
 def frequent_grams(gathered: list[Gathered], *, minimum_count: int) -> Tensor:
     """The sorted keys that stand in at least so many texts, those that substitution can bring counted with them."""
-    found = [np.concatenate([part.options.fixed_key, part.options.entry_key]) for part in gathered]
-    keys, counts = np.unique(np.concatenate(found), return_counts=True)
+    found = [part.options for part in gathered]
+    keys, place = np.unique(
+        np.concatenate([part for each in found for part in (each.fixed_key, each.run_key)]), return_inverse=True
+    )
+    often = [
+        part
+        for each in found
+        for part in (np.ones(len(each.fixed_key)), np.bincount(each.entry_run, minlength=len(each.run_key)))
+    ]
+    counts = np.bincount(place, weights=np.concatenate(often), minlength=len(keys))
     return torch.from_numpy(keys[counts >= minimum_count])
 
 
@@ -178,26 +188,29 @@ def by_label(gathered: list[Gathered], labels: np.ndarray, keys: Tensor) -> list
 
 
 def _of_label(gathered: list[Gathered], labels: np.ndarray, label: int, keys: Tensor) -> LabelGrams:
-    parts: dict[str, list[np.ndarray]] = {name: [] for name in ("fixed", "fixed_text", "entry", "entry_option")}
-    parts |= {name: [] for name in ("entry_holders", "option_cell", "cell_text")}
-    texts = options = cells = 0
+    names = ("fixed", "fixed_text", "run", "run_holders", "entry_option", "entry_run", "option_cell", "cell_text")
+    parts: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    texts = options = cells = runs = 0
     for part in gathered:
         own = labels[part.rows] == label
         found = part.options
         number = np.cumsum(own) - 1 + texts
         cell_kept = own[found.cell_text] if len(found.cell_text) else np.zeros(0, bool)
         option_kept = cell_kept[found.option_cell] if len(found.option_cell) else np.zeros(0, bool)
-        entry_kept = option_kept[found.entry_option] if len(found.entry_option) else np.zeros(0, bool)
         cell_number, option_number = np.cumsum(cell_kept) - 1 + cells, np.cumsum(option_kept) - 1 + options
         fixed = places_of(keys, torch.from_numpy(found.fixed_key)).numpy()
         kept = own[found.fixed_text] & (fixed >= 0)
         parts["fixed"].append(fixed[kept])
         parts["fixed_text"].append(number[found.fixed_text[kept]])
-        entry = places_of(keys, torch.from_numpy(found.entry_key)).numpy()
-        kept = entry_kept & (entry >= 0)
-        parts["entry"].append(entry[kept])
-        parts["entry_option"].append(option_number[found.entry_option[kept]])
-        parts["entry_holders"].append(found.entry_holders[kept])
+        run = places_of(keys, torch.from_numpy(found.run_key)).numpy()
+        entry_kept = option_kept[found.entry_option] & (run[found.entry_run] >= 0)
+        run_kept = np.zeros(len(run), bool)
+        run_kept[found.entry_run[entry_kept]] = True
+        parts["run"].append(run[run_kept])
+        parts["run_holders"].append(found.run_holders[run_kept])
+        parts["entry_option"].append(option_number[found.entry_option[entry_kept]])
+        parts["entry_run"].append((np.cumsum(run_kept) - 1 + runs)[found.entry_run[entry_kept]])
+        runs += int(run_kept.sum())
         parts["option_cell"].append(cell_number[found.option_cell[option_kept]])
         parts["cell_text"].append(number[found.cell_text[cell_kept]])
         texts, cells, options = texts + int(own.sum()), cells + int(cell_kept.sum()), options + int(option_kept.sum())

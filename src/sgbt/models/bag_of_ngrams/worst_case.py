@@ -186,15 +186,16 @@ def _listed(keys: Tensor, rows: Tensor, asked: Tensor) -> tuple[Tensor, Tensor]:
 def _option_scores(options: GramOptions, keys: Tensor, weight: Tensor, labels: Tensor) -> Tensor:
     """What each option adds at most to (logit k - logit of the label), [options, classes]."""
     scores = weight.new_zeros(len(options.option_cell), weight.shape[1])
-    places = places_of(keys, torch.from_numpy(options.entry_key))
-    listed = places >= 0
-    if not bool(listed.any()):
-        return scores
-    place = places[listed]
-    option, holders = (torch.from_numpy(rows)[listed] for rows in (options.entry_option, options.entry_holders))
-    text = torch.from_numpy(options.cell_text)[torch.from_numpy(options.option_cell)[option]]
-    margins = weight[place] - weight[place, labels[text]].unsqueeze(1)
-    return scores.index_add(0, option, credited(margins, holders.unsqueeze(1)))
+    place = places_of(keys, torch.from_numpy(options.run_key))
+    option, run = torch.from_numpy(options.entry_option), torch.from_numpy(options.entry_run)
+    text = torch.zeros_like(place)
+    text[run] = torch.from_numpy(options.cell_text[options.option_cell])[option]
+    own = weight[place.clamp(min=0)] if len(keys) else weight.new_zeros(len(place), weight.shape[1])
+    margins = credited(
+        own - own.gather(1, labels[text].unsqueeze(1)), torch.from_numpy(options.run_holders).unsqueeze(1)
+    )
+    listed = place[run] >= 0
+    return scores.index_add(0, option[listed], margins.index_select(0, run[listed]))
 
 
 @worst_case_logits.register
