@@ -31,7 +31,7 @@ from sgbt.threats.named import table_named
 TABLES = {
     "stated-set": "neighbours",
     "stated-attacks": "wordnet",
-    "released-code": "counter_fit:distance=0.2,nearest=8,counts_itself=true",
+    "released-code": "counter_fit:distance=0.2,nearest=8,counts_itself=true,screened=false",
     "ours": "counter_fitted",
 }
 """What PWWS takes in each reading of docs/reproduction.md."""

@@ -33,6 +33,7 @@ SETS = {
     "neighbours:nearest=8,distance=0.5": "neighbours in GloVe within 0.5 of unit vectors",
     "neighbours:normalised=false": "neighbours in GloVe within 0.5 of raw vectors",
     "counter_fit:distance=0.2,nearest=8,counts_itself=true": "counter-fitted here, within 0.2 of unit vectors",
+    "counter_fit:distance=0.2,nearest=8,counts_itself=true,screened=false": "counter-fitted here, within 0.2 of unit vectors",
     "counter_fitted": "the published counter-fitted list",
     "wordnet": "WordNet's synonyms",
     "sememes": "words of the same sememes",
