@@ -28,12 +28,13 @@ ATTACKS = {
     "pso:openattack": "PSO",
     "pso:openattack-compat": "PSO with OpenAttack's fault",
 }
+COUNTER_FITTED_HERE = "counter-fitted here, within 0.2 of unit vectors"
 SETS = {
     "neighbours": "neighbours in GloVe within 0.5 of unit vectors",
     "neighbours:nearest=8,distance=0.5": "neighbours in GloVe within 0.5 of unit vectors",
     "neighbours:normalised=false": "neighbours in GloVe within 0.5 of raw vectors",
-    "counter_fit:distance=0.2,nearest=8,counts_itself=true": "counter-fitted here, within 0.2 of unit vectors",
-    "counter_fit:distance=0.2,nearest=8,counts_itself=true,screened=false": "counter-fitted here, within 0.2 of unit vectors",
+    "counter_fit:distance=0.2,nearest=8,counts_itself=true": COUNTER_FITTED_HERE,
+    "counter_fit:distance=0.2,nearest=8,counts_itself=true,screened=false": COUNTER_FITTED_HERE,
     "counter_fitted": "the published counter-fitted list",
     "wordnet": "WordNet's synonyms",
     "sememes": "words of the same sememes",
