@@ -290,8 +290,8 @@ def test_narrow_boxes_have_a_gradient_of_ordinary_size_through_an_lstm_over_a_lo
         model = BiLSTM(words, hidden=64, pooling="mean")
         if prepared:
             IBP().prepare(model, Corpus(small.VOCABULARY, {}, small.TABLE))
-        step = small.step_of([[*small.WORDS] * 14], 1, epoch=1e-12)
-        IBP(kappa=1.0, ramp_epochs=1.0).worst_case(model, step).backward()
+        step = small.step_of([[*small.WORDS] * 14], 1)
+        IBP(kappa=1.0, epsilon=1e-12, ramp_epochs=0).parts(model, step, {})["worst_case"].backward()
         assert model.embedding.weight.grad is not None
         sizes.append(float(model.embedding.weight.grad.norm()))
     wild, calm = sizes

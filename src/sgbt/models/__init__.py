@@ -11,7 +11,7 @@ from sgbt.models.embedding import WordEmbedding
 from sgbt.models.folder import load_classifier, save_classifier
 from sgbt.models.identity import Identity, Naming, covers_weights_alone, identity_of, weights_hash
 from sgbt.models.sum import Sum
-from sgbt.models.worst_case import feature_box, worst_case_logits
+from sgbt.models.worst_case import clean_and_worst_logits, feature_box, worst_case_logits
 
 Network = TextCNN | BiLSTM
 """The networks over word vectors, which every objective can train."""
@@ -40,6 +40,7 @@ __all__ = [
     "TextCNN",
     "TextClassifier",
     "WordEmbedding",
+    "clean_and_worst_logits",
     "covers_weights_alone",
     "feature_box",
     "identity_of",

@@ -15,6 +15,7 @@ from sgbt.core.errors import ModelError
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models.deciding import decides_in
 from sgbt.models.embedding import WordEmbedding, check_reading
+from sgbt.models.pooled_windows import greatest_window, windows_in, windows_of_words
 from sgbt.models.shapes import Features, Ids, Lengths, Logits, Mask, Vectors
 from sgbt.models.word_projections import WordProjections, window_sums
 from sgbt.threats.vocabulary import PADDING
@@ -121,10 +122,15 @@ class TextCNN(nn.Module):
         """A model of these options, over the vectors."""
         return cls(vectors(), options)
 
-    def forward(self, ids: Ids, mask: Mask | None = None) -> Logits:
-        """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding)."""
-        ids, lengths = self._prepared(ids, mask)
-        features = self._features(ids, lengths) if torch.is_grad_enabled() else self._features_of_parts(ids, lengths)
+    def forward(self, ids: Ids, mask: Mask | None = None, features: Features | None = None) -> Logits:
+        """Logits of token ids [texts, words]; `mask` is True at real words (by default, where an id is not padding).
+
+        Pooled `features` of these texts that were found already are not found again.
+        """
+        if features is None:
+            ids, lengths = self._prepared(ids, mask)
+            found = self._features if torch.is_grad_enabled() else self._features_of_parts
+            features = found(ids, lengths)
         logits: Tensor = self.head(self.dropout(features))
         return logits
 
@@ -134,14 +140,14 @@ class TextCNN(nn.Module):
         missing = max(self.config.kernel_sizes) - vectors.shape[1]
         if missing > 0:
             vectors = F.pad(vectors, (0, 0, 0, missing))
-        scores = [convolution(vectors.transpose(1, 2)).transpose(1, 2) for convolution in self._layers()]
+        scores = [convolution(vectors.transpose(1, 2)).transpose(1, 2) for convolution in self.layers()]
         logits: Tensor = self.head(self.dropout(self.pool(scores, mask.sum(dim=1))))
         return logits
 
     def pool(self, scores: Sequence[Tensor], lengths: Lengths) -> Features:
         """Features [texts, filters of all widths] from pre-activations [texts, windows, filters] of each width."""
         activation = ACTIVATIONS[self.config.activation]
-        if self.config.pooling == "max" and activation.monotone:  # the largest value comes from the largest argument
+        if self.by_winners:
             return activation.function(self.pool_activated(scores, lengths))
         return self.pool_activated([activation.function(z) for z in scores], lengths)
 
@@ -149,7 +155,7 @@ class TextCNN(nn.Module):
         """The greatest, or the mean, over the real windows of each text."""
         features = []
         for size, value in zip(self.config.kernel_sizes, values, strict=True):
-            counts = (lengths - size + 1).clamp(min=1)
+            counts = windows_in(lengths, size)
             real = (torch.arange(value.shape[1], device=value.device) < counts.unsqueeze(1)).unsqueeze(-1)
             if self.config.pooling == "mean":
                 features.append((value * real).sum(dim=1) / counts.unsqueeze(1))
@@ -157,7 +163,18 @@ class TextCNN(nn.Module):
                 features.append(value.masked_fill(~real, -torch.inf).amax(dim=1))
         return torch.cat(features, dim=1)
 
-    def _layers(self) -> list[nn.Conv1d]:
+    @property
+    def by_winners(self) -> bool:
+        """Whether a feature hangs on its largest argument alone."""
+        return self.config.pooling == "max" and ACTIVATIONS[self.config.activation].monotone
+
+    def of_winners(self, greatest: Sequence[Tensor]) -> Features:
+        """Features from the greatest pre-activation of each width's filters, biases left out."""
+        biases = [layer.bias for layer in self.layers() if layer.bias is not None]
+        return ACTIVATIONS[self.config.activation].function(torch.cat(list(greatest), dim=1) + torch.cat(biases))
+
+    def layers(self) -> list[nn.Conv1d]:
+        """The filters of each width."""
         return [layer for layer in self.convolutions if isinstance(layer, nn.Conv1d)]
 
     def _prepared(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -169,12 +186,19 @@ class TextCNN(nn.Module):
     def _features(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """The pooled features, with gradients."""
         distinct, places = ids.unique(return_inverse=True)
-        vectors = self.embedding(distinct)
-        return self.pool([self._windows_of_words(layer, vectors, places) for layer in self._layers()], lengths)
+        vectors, layers = self.embedding(distinct), self.layers()
+        if self.by_winners:
+            counts = [windows_in(lengths, layer.kernel_size[0]) for layer in layers]
+            greatest = [
+                greatest_window(vectors, layer.weight, places, count)
+                for layer, count in zip(layers, counts, strict=True)
+            ]
+            return self.of_winners(greatest)
+        return self.pool([windows_of_words(vectors, layer.weight, places, layer.bias) for layer in layers], lengths)
 
     def _features_of_parts(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """The pooled features, without gradients: a few texts at a time, each part as long as its longest text."""
-        layers = self._layers()
+        layers = self.layers()
         vocabulary = len(self.embedding.weight)
         read = torch.zeros(vocabulary, dtype=torch.bool, device=ids.device)
         read[ids] = True
@@ -198,33 +222,20 @@ class TextCNN(nn.Module):
 
         Adding b rounds monotonely, so the greatest z + b is the greatest z, plus b: one sum for each text and filter.
         """
-        activation = ACTIVATIONS[self.config.activation]
-        biases = [layer.bias for layer in layers if layer.bias is not None]
-        if self.config.pooling == "max" and activation.monotone:
+        if self.by_winners:
             greatest = [
                 window_sums(each, places, layer.kernel_size[0], (lengths - layer.kernel_size[0]).clamp(min=0)).amax(
                     dim=1
                 )
                 for layer, each in zip(layers, rows, strict=True)
             ]
-            return activation.function(torch.cat(greatest, dim=1) + torch.cat(biases))
+            return self.of_winners(greatest)
+        biases = [layer.bias for layer in layers if layer.bias is not None]
         scores = [
             window_sums(each, places, layer.kernel_size[0]).add_(bias)
             for layer, each, bias in zip(layers, rows, biases, strict=True)
         ]
         return self.pool(scores, lengths)
-
-    @staticmethod
-    def _windows_of_words(convolution: nn.Conv1d, vectors: Tensor, places: Tensor) -> Tensor:
-        """Pre-activations [texts, windows, filters] from the vectors of the distinct words and where they stand."""
-        weight, bias = convolution.weight, convolution.bias  # [filters, width, size], [filters]
-        windows = places.shape[1] - weight.shape[2] + 1
-        assert bias is not None
-        total = bias
-        for offset in range(weight.shape[2]):
-            projected = F.linear(vectors, weight[:, :, offset])
-            total = total + F.embedding(places[:, offset : offset + windows], projected)
-        return total
 
 
 @decides_in.register

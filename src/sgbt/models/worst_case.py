@@ -11,14 +11,15 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from sgbt.bounds.ibp import Pair, extremes_over_choices, through_lstm, through_windows, worst_logits
+from sgbt.bounds.ibp import Pair, extremes_over_choices, through_lstm, worst_logits
 from sgbt.core.errors import ModelError
-from sgbt.core.shapes import Bool, Int
 from sgbt.models.bilstm import BiLSTM, reversed_within
 from sgbt.models.cnn import ACTIVATIONS, TextCNN
-from sgbt.models.shapes import Allowed, Choices, Ids, Labels, Logits, Mask
+from sgbt.models.pooled_windows import GREATEST, ITSELF, LEAST, greatest_windows_of_sets, windows_in, windows_of_sets
+from sgbt.models.shapes import Allowed, Choices, Labels, Logits, Mask
+from sgbt.models.word_sets import WordSets
 from sgbt.threats.vocabulary import PADDING
 
 
@@ -52,40 +53,19 @@ class Margins:
         return int((others.amax(dim=1) < 0).sum())
 
 
-@dataclass(frozen=True, slots=True)
-class WordSets:
-    """The sets of words that a batch allows, each once: set `places[text, word]` has `words[choices[set]]`.
-
-    A text repeats words and words repeat their substitutes; doing the affine work once per distinct word and once per
-    distinct set is what makes interval propagation about as cheap as an ordinary pass.
-    """
-
-    words: Int[Tensor, " distinct"]
-    choices: Int[Tensor, "sets choices"]
-    allowed: Bool[Tensor, "sets choices"]
-    places: Ids
-
-    @staticmethod
-    def of(ids: Choices, allowed: Allowed) -> WordSets:
-        """From ids and their mask, both [texts, words, choices], with the word itself first."""
-        texts, length, width = ids.shape
-        rows = ids.masked_fill(~allowed, -1).reshape(texts * length, width)
-        sets, places = rows.unique(dim=0, return_inverse=True)
-        permitted = sets >= 0
-        words, choices = sets.clamp(min=0).unique(return_inverse=True)
-        return WordSets(words, choices, permitted, places.reshape(texts, length))
-
-
 def feature_box(model: TextCNN | BiLSTM, ids: Choices, allowed: Allowed, mask: Mask, *, epsilon: float = 1.0) -> Pair:
     """The box of the pooled features [texts, features] when every word may be any of its allowed ones.
 
     `ids` and `allowed` are [texts, words, choices]; `mask` [texts, words] marks real words.
     """
+    return _box(model, *_as_read(model, ids, allowed, mask), epsilon)
+
+
+def _as_read(model: TextCNN | BiLSTM, ids: Choices, allowed: Allowed, mask: Mask) -> tuple[Tensor, Tensor, Tensor]:
     if not mask.shape[1]:  # a batch without any word is read as padding
         ids, allowed, mask = F.pad(ids, (0, 0, 0, 1)), F.pad(allowed, (0, 0, 0, 1)), F.pad(mask, (0, 1))
     allowed = allowed | ~mask.unsqueeze(-1)
-    codes = model.embedding.encode(ids.masked_fill(~mask.unsqueeze(-1), PADDING))
-    return _box(model, codes, allowed, mask, epsilon)
+    return model.embedding.encode(ids.masked_fill(~mask.unsqueeze(-1), PADDING)), allowed, mask
 
 
 @singledispatch
@@ -112,6 +92,26 @@ def _of_network(
     return worst_logits(features, model.head.weight, model.head.bias, labels)
 
 
+@singledispatch
+def clean_and_worst_logits(
+    model: Any, ids: Choices, allowed: Allowed, mask: Mask, labels: Labels, *, epsilon: float = 1.0
+) -> tuple[Logits, Logits]:
+    """The logits of the texts themselves, and `worst_case_logits`. What both are made of may be found once."""
+    return model(ids[..., 0], mask), worst_case_logits(model, ids, allowed, mask, labels, epsilon=epsilon)
+
+
+@clean_and_worst_logits.register
+def _of_cnn(
+    model: TextCNN, ids: Choices, allowed: Allowed, mask: Mask, labels: Labels, *, epsilon: float = 1.0
+) -> tuple[Logits, Logits]:
+    if not model.by_winners:
+        return clean_and_worst_logits.dispatch(object)(model, ids, allowed, mask, labels, epsilon=epsilon)
+    read = _as_read(model, ids, allowed, mask)
+    features, lower, upper = _pooled(model, *read, epsilon, (ITSELF, LEAST, GREATEST))
+    worst = worst_logits((lower, upper), model.head.weight, model.head.bias, labels)
+    return model(ids[..., 0], mask, features), worst
+
+
 def towards_text(model: Any, worst: Logits, ids: Choices, mask: Mask, labels: Labels, epsilon: float) -> Logits:
     """Worst margins of a linear model, interpolated towards those of the texts themselves."""
     if epsilon == 1.0:
@@ -127,30 +127,37 @@ def _box(model: Any, ids: Tensor, allowed: Tensor, mask: Tensor, epsilon: float)
 
 @_box.register
 def _cnn_box(model: TextCNN, ids: Tensor, allowed: Tensor, mask: Tensor, epsilon: float) -> Pair:
-    missing = max(model.config.kernel_sizes) - ids.shape[1]
-    if missing > 0:
-        ids, allowed = F.pad(ids, (0, 0, 0, missing)), F.pad(allowed, (0, 0, 0, missing), value=True)
-    sets = WordSets.of(ids, allowed)
-    vectors = model.embedding(sets.words)
-    lower, upper = [], []
-    for layer in model.convolutions:
-        assert isinstance(layer, nn.Conv1d)
-        assert layer.bias is not None
-        ends = [
-            extremes_over_choices(
-                F.linear(vectors, layer.weight[:, :, offset]), sets.choices, sets.allowed, epsilon=epsilon
-            )
-            for offset in range(layer.kernel_size[0])
-        ]
-        box = through_windows([low for low, _ in ends], [high for _, high in ends], layer.bias, sets.places)
-        lower.append(box[0])
-        upper.append(box[1])
-    activation, lengths = ACTIVATIONS[model.config.activation], mask.sum(dim=1)
-    if activation.monotone:
-        return model.pool(lower, lengths), model.pool(upper, lengths)
-    ranges = [activation.range(low, high) for low, high in zip(lower, upper, strict=True)]
+    if model.by_winners:
+        lower, upper = _pooled(model, ids, allowed, mask, epsilon, (LEAST, GREATEST))
+        return lower, upper
+    sets, lengths = WordSets.of(*_for_filters(model, ids, allowed)), mask.sum(dim=1)
+    vectors, activation = model.embedding(sets.words), ACTIVATIONS[model.config.activation]
+    ranges = [
+        activation.range(*windows_of_sets(vectors, layer.weight, sets, layer.bias, epsilon)) for layer in model.layers()
+    ]
     least, greatest = ([pair[end] for pair in ranges] for end in (0, 1))
     return model.pool_activated(least, lengths), model.pool_activated(greatest, lengths)
+
+
+def _pooled(
+    model: TextCNN, ids: Tensor, allowed: Tensor, mask: Tensor, epsilon: float, ends: tuple[int, ...]
+) -> list[Tensor]:
+    """The features of the texts themselves or the ends of their boxes, each [texts, features]."""
+    sets, lengths = WordSets.of(*_for_filters(model, ids, allowed)), mask.sum(dim=1)
+    vectors = model.embedding(sets.words)
+    found = [
+        greatest_windows_of_sets(
+            vectors, layer.weight, sets, windows_in(lengths, layer.kernel_size[0]), ends, epsilon=epsilon
+        )
+        for layer in model.layers()
+    ]
+    return [model.of_winners(greatest) for greatest in zip(*found, strict=True)]
+
+
+def _for_filters(model: TextCNN, ids: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+    """Filled up with padding, where the widest filter is wider."""
+    missing = max(max(model.config.kernel_sizes) - ids.shape[1], 0)
+    return F.pad(ids, (0, 0, 0, missing)), F.pad(allowed, (0, 0, 0, missing), value=True)
 
 
 @_box.register

@@ -17,7 +17,7 @@ from torch import Tensor
 from sgbt.core.errors import TrainingError
 from sgbt.core.renamed import renamed
 from sgbt.models import Network
-from sgbt.models.worst_case import WordSets
+from sgbt.models.word_sets import WordSets
 from sgbt.threats import UNKNOWN, Substitutions
 from sgbt.training.loop.steps import Step
 from sgbt.training.objectives.growth import PENALTIES, Normaliser

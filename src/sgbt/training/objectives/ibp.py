@@ -16,10 +16,9 @@ from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from sgbt.core.errors import TrainingError
-from sgbt.models import BiLSTM, Network, worst_case_logits
+from sgbt.models import BiLSTM, Network, clean_and_worst_logits
 from sgbt.training.loop.steps import Corpus, Step
 from sgbt.training.objectives.objective import Objective, Parts, Reference, check_range
 
@@ -70,21 +69,19 @@ class IBP(Objective):
         """Only weights trained at full strength are candidates for the best."""
         return self.ramp(epoch) >= 1.0
 
-    def worst_case(self, model: Network, step: Step) -> Tensor:
-        """The cross-entropy of the worst-case logits at the step's epsilon."""
-        epsilon = self.epsilon * self.ramp(step.epoch)
-        choices = step.choices
-        worst = worst_case_logits(model, choices.ids, choices.allowed, step.mask, step.labels, epsilon=epsilon)
-        return F.cross_entropy(step.joined(worst, epsilon=epsilon), step.labels)
-
     def parts(self, model: Network, step: Step, reference: Reference) -> Parts:
         """Clean and worst-case cross-entropy, weighted by the schedule."""
-        kappa = self.kappa * self.ramp(step.epoch)
-        parts = super().parts(model, step, reference)
-        parts["cross_entropy"] = (1 - kappa) * parts["cross_entropy"]
-        if kappa > 0:
-            parts["worst_case"] = kappa * self.worst_case(model, step)
-        return parts
+        ramp, choices = self.ramp(step.epoch), step.choices
+        kappa, epsilon = self.kappa * ramp, self.epsilon * ramp
+        if not kappa:
+            return super().parts(model, step, reference)
+        clean, worst = clean_and_worst_logits(
+            model, choices.ids, choices.allowed, step.mask, step.labels, epsilon=epsilon
+        )
+        return {
+            "cross_entropy": (1 - kappa) * F.cross_entropy(step.joined(clean), step.labels),
+            "worst_case": kappa * F.cross_entropy(step.joined(worst, epsilon=epsilon), step.labels),
+        }
 
 
 @singledispatch
