@@ -21,9 +21,9 @@ from sgbt.core.files import atomic_write
 from sgbt.evaluate import read_records
 from sgbt.report import charts
 from sgbt.report.build import report_of_folder
+from sgbt.report.charts import picture
 from sgbt.report.drawn import penalties, trade_off
 from sgbt.report.methods import methods_of
-from sgbt.report.svg import picture
 
 ROOT = Path(__file__).parents[1]
 BUDGETS = (0, 1, 2, 4, 8, 16, 32, 64, -1)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sgbt.evaluate import RunRecord, read_records
-from sgbt.report.svg import Axis, Drawing
+from sgbt.report.charts import Axis, Drawing
 
 ROOT = Path(__file__).parents[1]
 METHODS = ("standard", "gbm", "sgbt", "ascc", "atfl", "sem", "ibp", "certified-ties")

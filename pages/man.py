@@ -18,7 +18,7 @@ sgbt \\- text classifiers that word substitution cannot fool
 .RI [ options ]
 .SH DESCRIPTION
 Every command reports bad input in one sentence with exit code 2; \\fB\\-\\-debug\\fR shows the traceback.
-An interrupted command, run again, goes on where it stood.
+An interrupted command, run again, resumes.
 \\fBsgbt \\-\\-install\\-completion\\fR makes the shell
 complete commands and options.
 .SH COMMANDS"""

@@ -42,7 +42,7 @@ def certified_score(estimator: RobustTextClassifier, X: Sequence[str], y: Sequen
 
 
 class RobustTextClassifier(ClassifierMixin, BaseEstimator):
-    """A text classifier that substitutes for words should not fool: fit, predict, and prove it.
+    """A text classifier trained against word substitution: fit, predict and certify.
 
     `model` "auto" chooses n-grams, words and settings for the texts (`sgbt.training.auto`), and a temperature for their
     probabilities; the options of single models are for the others, by name. `objective` is by itself certified for

@@ -9,7 +9,7 @@ import pytest
 from tests import small
 
 from sgbt.attacks import AttackResult, attack
-from sgbt.attacks.replay import replay
+from sgbt.bridges.card_attacks import replay
 from sgbt.core.errors import ForgedRowError
 from sgbt.core.registry import ATTACKS
 from sgbt.models import TextClassifier

@@ -16,8 +16,8 @@ import sgbt
 from sgbt.attacks import AttackBugError, AttackResult, Swap, read_rows, write_textattack_csv
 from sgbt.attacks.edits import ThreatReach, ThreatSpace
 from sgbt.attacks.edits.typing_errors import TypingErrors
-from sgbt.attacks.replay import replay
 from sgbt.attacks.result import FAILED, SUCCESS
+from sgbt.bridges.card_attacks import replay
 from sgbt.certify import verify
 from sgbt.certify.certificate import Verdict
 from sgbt.certify.edits import certify_against
@@ -25,7 +25,7 @@ from sgbt.cli.attack_view import marked_text
 from sgbt.core.errors import AttackError, CertificateError, LexiconError
 from sgbt.data import Tokenizer
 from sgbt.threats import Threat
-from sgbt.threats.reachable import is_reachable
+from sgbt.threats.maker import is_reachable
 
 METHODS = ("greedy", "beam", "genetic", "pso", "charmer", "leave-out")
 QUICK = {

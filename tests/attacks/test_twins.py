@@ -11,8 +11,7 @@ from tests.reference import slow_attacks as slow
 
 from sgbt.attacks import PSO, Genetic, attack, method_named
 from sgbt.attacks.campaign import generator_for
-from sgbt.attacks.search.mutation import BestWord, QuickWord
-from sgbt.attacks.search.pso import Bests
+from sgbt.attacks.search.pso import Bests, BestWord, QuickWord
 from sgbt.models import TextClassifier
 
 

@@ -11,7 +11,7 @@ from tests.certify.threat_models import MAKERS, drawn_classifier
 
 from sgbt.certify.edits import explain_against
 from sgbt.threats import Threat
-from sgbt.threats.reachable import is_reachable
+from sgbt.threats.maker import is_reachable
 
 
 @settings(max_examples=40, deadline=None)

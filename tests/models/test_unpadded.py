@@ -14,8 +14,8 @@ from sgbt.data import RaggedIds
 from sgbt.data.batches import pad
 from sgbt.models import BagOfNgrams, Sum
 from sgbt.models.bag_of_words.features import places_of
+from sgbt.models.deciding import logits_unpadded
 from sgbt.models.key_index import KeyIndex
-from sgbt.models.unpadded import logits_unpadded
 
 
 def texts_of(words: int, seed: int) -> RaggedIds:

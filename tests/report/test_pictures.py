@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from tests.conftest import ROOT
 
-from sgbt.report.svg import picture
+from sgbt.report.charts import picture
 
 AGAIN = "run python benchmarks/pictures.py"
 ASSETS = ROOT / "docs" / "assets"

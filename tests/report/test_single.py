@@ -13,7 +13,7 @@ import sgbt
 from sgbt.core.errors import SgbtError
 from sgbt.evaluate.toy import toy_dataset, toy_table, toy_vectors
 from sgbt.report.document import BrokenText, Document, Section
-from sgbt.report.html import to_html
+from sgbt.report.formats import to_html
 
 
 @pytest.fixture(scope="module")

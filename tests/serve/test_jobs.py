@@ -17,8 +17,8 @@ from tests.soundness.trained import dataset, trained
 from sgbt.core.errors import ServeError
 from sgbt.models import save_classifier
 from sgbt.serve import Limits, Pool
+from sgbt.serve.jobs import WorkerProcess
 from sgbt.serve.lanes import TIMED_OUT, Lane
-from sgbt.serve.process import WorkerProcess
 from sgbt.serve.worker import DONE, FAILED, STEP
 
 TEXTS = dataset().test.texts[:100]
@@ -72,7 +72,7 @@ def test_files_keep_no_text_waiting_and_end_when_their_clients_leave(runs: list[
 
 
 def test_a_job_without_steps_that_nobody_waits_for_is_ended_with_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sgbt.serve.process.STOP_SECONDS", 0.1)
+    monkeypatch.setattr("sgbt.serve.jobs.STOP_SECONDS", 0.1)
     worker = WorkerProcess([])
     worker._pipe, theirs = Pipe()  # where nobody ever answers
     began = time.monotonic()

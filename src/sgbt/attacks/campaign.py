@@ -55,7 +55,7 @@ def attack(
     together: int = TOGETHER,
     **options: Any,
 ) -> list[AttackResult]:
-    """Attack every text within the substitutions of `table`, and say what came of it, in the order of the texts.
+    """Attack every text within the substitutions of `table`: one result per text, in their order.
 
     Input: a `TextClassifier` or any callable from texts to label probabilities; a split, or texts with their `labels`
     (without any, the label to break is the one the model gives); the table that a certificate names, by default the one

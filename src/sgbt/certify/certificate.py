@@ -16,7 +16,7 @@ from sgbt.core.registry import TIERS
 
 
 class Verdict(StrEnum):
-    """The four answers there are."""
+    """What a certificate says of its text: one of four verdicts."""
 
     CERTIFIED = "certified"
     """The text is classified correctly, and no allowed substitution changes that: proven."""
@@ -104,7 +104,7 @@ def _as_json(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Certificate(CertificateRow):
-    """One text's answer, with everything that it is an answer to.
+    """The verdict for one text, with everything that it depends on.
 
     `margin` is a proven lower bound, over all allowed substitutions, of the label's logit minus the largest other one
     (for a misclassified text, and for one with nothing to replace: that difference on the text itself). It is certified

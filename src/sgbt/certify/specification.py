@@ -42,7 +42,7 @@ class AllowedSwaps:
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """A batch of texts with labels and what may stand at each position.
+    """A batch of texts with labels, and the words allowed at each position.
 
     `ids` and `allowed` are [texts, words, choices] with the word itself in slot 0; `mask` [texts, words] is True at
     real words. Padding holds padding only, whatever it was given as. `budget` limits how many words of a text are

@@ -30,8 +30,8 @@ Methods = Annotated[
         f"with a threat {EDITS}."
     ),
 ]
-MaxChanged = Annotated[float | None, typer.Option(help="Greatest share of words to change (otherwise as published).")]
-MaxQueries = Annotated[int | None, typer.Option(min=1, max=opt.LARGEST, help="Greatest number of queries per text.")]
+MaxChanged = Annotated[float | None, typer.Option(help="Largest share of words to change; by default as published.")]
+MaxQueries = Annotated[int | None, typer.Option(min=1, max=opt.LARGEST, help="At most this many queries per text.")]
 CsvOut = Annotated[Path | None, typer.Option(help="Also write the results with TextAttack's CSV columns.")]
 Examples = Annotated[int, typer.Option(min=0, max=opt.LARGEST, help="How many broken texts to show.")]
 
@@ -56,7 +56,7 @@ def attack_(
     threads: opt.Threads = None,
     data_home: opt.DataHome = None,
 ) -> None:
-    """Attack a trained model; progress is shown, every text is a row, and an interrupted run goes on where it stood.
+    """Attack a trained model; progress is shown, every text is a row, and an interrupted run resumes.
 
     --substitutions also takes published: the table of each attack's own publication.
     """

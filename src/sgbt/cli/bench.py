@@ -20,14 +20,14 @@ EXECUTORS = ("local", "ray")
 
 def bench_(
     grid: Annotated[str, typer.Argument(help=f"One of {', '.join(shipped_grids())}, or a TOML file of your own.")],
-    out: Annotated[Path, typer.Option(help="Folder for the results; the same command goes on where it stood.")],
+    out: Annotated[Path, typer.Option(help="Folder for the results; the same command resumes.")],
     only: Annotated[
         str | None, typer.Option(help="Only the cells with such names, as dataset/model/method/seed: imdb/cnn/*.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the work, and the hours and disk it takes here; do nothing.")
     ] = False,
-    executor: Annotated[str, typer.Option(help=f"Who does the work: {' or '.join(EXECUTORS)}.")] = "local",
+    executor: Annotated[str, typer.Option(help=f"Where the work is done: {' or '.join(EXECUTORS)}.")] = "local",
     address: opt.Address = None,
     workers: opt.WorkersOrCores = None,
     data_home: opt.DataHome = None,

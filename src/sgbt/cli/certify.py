@@ -17,7 +17,7 @@ ORACLE_LIMIT = 20_000
 
 
 Queries = Annotated[
-    int, typer.Option(min=1, max=opt.LARGEST, rich_help_panel=opt.ANY, help="Questions about one text at most.")
+    int, typer.Option(min=1, max=opt.LARGEST, rich_help_panel=opt.ANY, help="At most this many queries per text.")
 ]
 TierNames = Annotated[
     str,
@@ -27,7 +27,8 @@ TierNames = Annotated[
     ),
 ]
 OracleLimit = Annotated[
-    int, typer.Option(min=0, max=opt.LARGEST, help="Enumerate texts with at most so many variants; 0 for none.")
+    int,
+    typer.Option(min=0, max=opt.LARGEST, help="Enumerate texts with at most this many variants; 0: none."),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", rich_help_panel=opt.ANY, help="Only say what it would cost.")]
 

@@ -17,7 +17,7 @@ MOST = 25_000
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for everything that is made; the same command goes on there.")] = (
+    out: Annotated[Path, typer.Option(help="Folder for everything that is made; the same command resumes.")] = (
         Path("runs/demo")
     ),
     reviews: Annotated[int, typer.Option(help="Reviews of the training set to train on.", min=100, max=MOST)] = 10_000,

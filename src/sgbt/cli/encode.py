@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from sgbt.certify.black_box import AnyEncoder
 
 Threat = Annotated[
-    str, typer.Option(help="Who may replace whom: counter_fitted, wordnet, a JSON file, ...; + joins names to a union.")
+    str, typer.Option(help="Threat to encode for: counter_fitted, a JSON file, typos:1, ...; + joins them.")
 ]
 EncoderFile = Annotated[
-    Path | None, typer.Option(help="The encoder: read if the file is there, else made from FILE and written to it.")
+    Path | None, typer.Option(help="File of the encoder: loaded if it exists, else fitted to FILE and saved there.")
 ]
 
 
@@ -32,11 +32,12 @@ def encode_(
         Path | None, typer.Option(help="A .csv, .tsv or .jsonl file for the rows; otherwise standard output.")
     ] = None,
     distinction: Annotated[
-        float | None, typer.Option(min=0, help="More keeps more words apart: more accuracy, fewer proofs.")
+        float | None,
+        typer.Option(min=0, help="Higher: finer clusters, more accuracy, fewer certificates."),
     ] = None,
     trade: Annotated[
         float | None,
-        typer.Option(help="Choose that by how much accuracy may be lost, such as 0.01, on FILE with --label."),
+        typer.Option(help="Choose --distinction by the accuracy that may be lost, such as 0.01; needs --label."),
     ] = None,
     data_home: opt.DataHome = None,
 ) -> None:

@@ -41,14 +41,13 @@ def explain_(
         asked = opt.threat_for(classifier, threat, vectors=vectors, data_home=data_home)
         if not asked.only_substitutions:
             from sgbt.certify.edits import explain_against
-            from sgbt.cli.explain_threat import show
 
             if max_substitutions is not None:
                 raise CertificateError(
                     expected="budgets within the threat", got="--max-substitutions beside it", where="--threat"
                 )
             defended = view.number_of(classifier, defend or label)
-            show(explain_against(classifier, text, asked, label=defended), asked, classifier, console)
+            view.show_threat(explain_against(classifier, text, asked, label=defended), asked, classifier, console)
             return
         table, max_substitutions = opt.as_table(asked, max_substitutions)
     else:

@@ -41,14 +41,12 @@ def _reading(kind: Any, help_: str, *names: str) -> Any:
 
 Run = Annotated[Path, typer.Argument(help="Folder of a trained model; see sgbt train.")]
 Threads = Annotated[int | None, typer.Option(min=1, max=MOST_AT_ONCE, help="Processor threads to use.")]
-_workers = typer.Option(min=1, max=MOST_AT_ONCE, help="Processes at once; by themselves as many as fit the work.")
+_workers = typer.Option(min=1, max=MOST_AT_ONCE, help="Processes at once; by default as many as the work allows.")
 Workers = Annotated[int, _workers]
 WorkersOrCores = Annotated[int | None, _workers]
 Address = Annotated[str | None, typer.Option(help="The Ray cluster to use, as ray names it: auto, ray://...")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST, help="Seed of everything random.")]
-Limit = Annotated[
-    int | None, typer.Option(min=1, max=LARGEST, help="Only the first so many texts; otherwise all of them.")
-]
+Limit = Annotated[int | None, typer.Option(min=1, max=LARGEST, help="Only the first N texts; by default all of them.")]
 SplitName = Annotated[
     str | None,
     typer.Option(
@@ -62,10 +60,10 @@ Callable_ = Annotated[
     typer.Option("--callable", rich_help_panel=ANY, help="module:function from encoded texts to rows of scores."),
 ]
 EncoderFile = Annotated[
-    Path | None, typer.Option(rich_help_panel=ANY, help="The encoder of its texts; see sgbt encode --encoder.")
+    Path | None, typer.Option(rich_help_panel=ANY, help="File of its encoder; see sgbt encode --encoder.")
 ]
 Fingerprint = Annotated[
-    str | None, typer.Option(rich_help_panel=ANY, help="What rows call the function: model and version.")
+    str | None, typer.Option(rich_help_panel=ANY, help="Name of the function in the rows: model and version.")
 ]
 Data = Annotated[str, typer.Argument(help="A dataset (imdb, yahoo) or a CSV, TSV, JSONL or Parquet file.")]
 DataOfRun = Annotated[
@@ -81,7 +79,7 @@ Vectors = Annotated[str, typer.Option(help="Word vectors: glove, glove.6B.50d, .
 Substitutions = Annotated[
     str,
     typer.Option(
-        help="Who may replace whom: model (the table that a trained model was made for), counter_fitted, counter_fit, "
+        help="Substitution table: model (the one that a trained model was trained for), counter_fitted, counter_fit, "
         "neighbours, wordnet, wordnet_hypernyms, sememes, none or a JSON file; options follow a colon "
         "(neighbours:nearest=4,distance=0.3), and + joins names to a union; auto is counter_fitted, or counter_fit "
         "where that cannot be had."
@@ -90,24 +88,24 @@ Substitutions = Annotated[
 ThreatName = Annotated[
     str | None,
     typer.Option(
-        help='What may be done to a text in place of substitutions: "counter_fitted + typos:1 + delete:2"; model is '
-        "the table that a trained model was made for."
+        help='Threat, in place of --substitutions: "counter_fitted + typos:1 + delete:2"; model is '
+        "the table that a trained model was trained for."
     ),
 ]
 Budget = Annotated[
-    int | None, typer.Option(max=LARGEST, help="At most this many words replaced at once; otherwise any number.")
+    int | None, typer.Option(max=LARGEST, help="At most this many words replaced at once; by default any number.")
 ]
 Sample = Annotated[
     str, typer.Option(help="How many rows are proven again: all, a number such as 100, or a share such as 0.1 or 10%.")
 ]
 SampleSeed = Annotated[
     int | None,
-    typer.Option(min=0, max=LARGEST, help="Seed of the sample, to draw it again; otherwise nobody can foresee it."),
+    typer.Option(min=0, max=LARGEST, help="Seed of the sample, to repeat it; by default it cannot be predicted."),
 ]
 TextsFile = Annotated[
     Path | None, typer.Option(help="A JSONL file with index and text of each row, in place of a dataset.")
 ]
-RowsOut = Annotated[Path | None, typer.Option(help="File for the rows; the same command goes on where it stood.")]
+RowsOut = Annotated[Path | None, typer.Option(help="File for the rows; the same command resumes.")]
 Certificates = Annotated[Path | None, typer.Option(help="Rows that sgbt certify --out wrote.")]
 Attacks = Annotated[
     list[Path] | None, typer.Option(help="Rows that sgbt attack --out wrote, on the same texts; may be repeated.")
@@ -124,18 +122,16 @@ _READING: dict[str, tuple[Any, Any]] = {
         _reading(str | None, "A second file for test; otherwise a fifth of the first is set aside."),
         None,
     ),
-    "drop_shared": (_reading(bool, "Leave out of train the texts that test has as well.", "--drop-shared"), False),
+    "drop_shared": (_reading(bool, "Leave texts that are in test out of train.", "--drop-shared"), False),
     "drop_empty": (_reading(bool, "Leave out rows without text or label instead of stopping.", "--drop-empty"), False),
-    "encoding": (_reading(str, "Encoding of the data file; auto is the one that it shows."), "auto"),
+    "encoding": (_reading(str, "Encoding of the data file; auto detects it."), "auto"),
     "separator": (
-        _reading(
-            str, "What stands between columns: comma, semicolon, tab, pipe or a letter; auto is what the file shows."
-        ),
+        _reading(str, "Column separator: comma, semicolon, tab, pipe or a character; auto detects it."),
         "auto",
     ),
     "header": (
         _reading(
-            bool, "Whether the file begins with names of columns; otherwise they are 1, 2, ...", "--header/--no-header"
+            bool, "Whether the first line has the column names; otherwise columns are 1, 2, ...", "--header/--no-header"
         ),
         True,
     ),

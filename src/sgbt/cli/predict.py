@@ -52,7 +52,7 @@ def predict_(
     """Label the texts of a file. Every column is kept; the file needs no labels, and may be of any size.
 
     With --ray, or for a folder, each shard of the rows is a part of its own in the folder --out, and the same command
-    goes on where it stood.
+    resumes.
     """
     from sgbt.cli.screen import counting
     from sgbt.evaluate.labelling import Labelling

@@ -24,7 +24,7 @@ Token = Annotated[
 ]
 TrustProxy = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Address of a proxy whose X-Forwarded-For is believed; otherwise nobody's."),
+    typer.Option(metavar="ADDRESS", help="Address of a proxy whose X-Forwarded-For is trusted; by default none."),
 ]
 PerMinute = Annotated[int, typer.Option(min=1, max=opt.LARGEST, help="Requests that one client may make in a minute.")]
 Guard = Annotated[
@@ -32,9 +32,9 @@ Guard = Annotated[
 ]
 Behind = Annotated[
     str | None,
-    typer.Option(help="What answers where --guard has no proof: module:function, or http://127.0.0.1:PORT/PATH."),
+    typer.Option(help="Model that answers where --guard has no proof: module:function, or http://127.0.0.1:PORT/PATH."),
 ]
-Sure = Annotated[float, typer.Option(min=0, max=1, help="Probability from which on the answer of --guard counts.")]
+Sure = Annotated[float, typer.Option(min=0, max=1, help="Least probability at which the answer of --guard is taken.")]
 
 
 def serve_(

@@ -18,13 +18,13 @@ from sgbt.core.registry import DEVICES, MODELS, OBJECTIVES
 ModelName = Annotated[
     str | None,
     typer.Option(
-        help=f"auto, which chooses n-grams, words and settings for the data, or {', '.join(MODELS)}; by itself "
+        help=f"auto, which chooses a linear model and its settings for the data, or {', '.join(MODELS)}; by default "
         "auto, or cnn with options that only networks have."
     ),
 ]
 ObjectiveName = Annotated[
     str | None,
-    typer.Option(help=f"One of {', '.join(OBJECTIVES)}; by itself sgbt for networks and certified for linear models."),
+    typer.Option(help=f"One of {', '.join(OBJECTIVES)}; by default sgbt for networks and certified for linear models."),
 ]
 Epochs = Annotated[int | None, typer.Option(min=1, max=opt.MOST_EPOCHS, help="At most this many epochs.")]
 Preset = Annotated[
@@ -62,7 +62,7 @@ def train_(
     tensorboard: TensorBoard = False,
     data_home: opt.DataHome = None,
 ) -> None:
-    """Train a classifier; progress is shown, every step is logged, and an interrupted run goes on where it stood."""
+    """Train a classifier; progress is shown, every step is logged, and an interrupted run resumes."""
     from sgbt.cli import train_view as parts
     from sgbt.cli.threat_fit import ThreatOptions, fit_to_threat
     from sgbt.cli.train_auto import AUTO, model_named, train_chosen

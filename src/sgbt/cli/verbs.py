@@ -52,12 +52,12 @@ VERBS = {
     ),
     "encode": Verb(
         "sgbt.cli.encode:encode_",
-        "Write texts in synonym clusters, so that any model over them can be certified.",
+        "Encode texts by synonym clusters, so that any model of them can be certified.",
         "sgbt encode reviews.csv --threat counter_fitted --encoder encoder.json --out encoded.csv",
     ),
     "verify": Verb(
         "sgbt.cli.verify:verify_",
-        "Prove certificates again, and find rows that say what is not so.",
+        "Prove certificates again, and find rows that are false.",
         "sgbt verify certificates.jsonl --model runs/a --attacks attacks.jsonl",
     ),
     "explain": Verb(

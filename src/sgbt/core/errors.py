@@ -32,7 +32,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 class SgbtError(Exception):
-    """A condition that the person at the keyboard can mend.
+    """An error that the user can correct: bad input, missing data, a wrong option.
 
     Build it from the four things a reader needs: `expected` and `got` state the mismatch, `where` names the file, line,
     column or option, and `remedy` is the next thing to try.

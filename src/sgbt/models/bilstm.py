@@ -49,9 +49,9 @@ class BiLSTM(nn.Module):
     """One classifier: `forward(ids, mask)` gives logits [texts, classes].
 
     Each direction starts at its own end of the real text, and its state is taken at the other end ("last"), or the
-    states at all real words are averaged ("mean"), or the greatest of each number is taken ("max"). The backward
-    direction reads each text reversed within its own length, so both read real words first and padding after them: no
-    state that is used has seen padding. A text without words is read as one zero vector.
+    states at all real words are pooled: averaged ("mean"), or the maximum over words of each unit ("max"). The backward
+    direction reads each text reversed within its own length, so padding comes last in both: no state that is used
+    depends on it. A text without words is read as one zero vector.
     """
 
     kind = "bilstm"

@@ -15,9 +15,8 @@ from sgbt.data import RaggedIds, Tokenizer, batches
 from sgbt.data.dataset import odd_label_names
 from sgbt.data.tokenised import Pieces
 from sgbt.models.blueprint import parts_of, words_read_by
-from sgbt.models.deciding import Twin, decides_in_float64
+from sgbt.models.deciding import Twin, decides_in_float64, logits_unpadded
 from sgbt.models.identity import identity_of
-from sgbt.models.unpadded import logits_unpadded
 from sgbt.threats import SubstitutionTable, Vocabulary
 
 if TYPE_CHECKING:

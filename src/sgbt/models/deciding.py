@@ -5,6 +5,8 @@ Rounding errors of a TextCNN in float32 are bounded by its weights alone (`sgbt.
 models add up in float64 whatever they are stored in. Through the steps of an LSTM errors of float32 may grow beyond
 every margin, half precision is too coarse for any, and of other kinds of models nothing is known: they are stored as
 they are and evaluated in float64.
+
+Models that look features up also give logits without padding, for texts that lie end to end (`logits_unpadded`).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from sgbt.models.embedding import WordEmbedding
 
 if TYPE_CHECKING:
     from sgbt.models import AnyModel
+from sgbt.data import RaggedIds
 
 
 @singledispatch
@@ -130,3 +133,22 @@ class Twin:
         """Whether the model is what it was."""
         pairs = zip(embeddings_of(model), embeddings_of(self.model), strict=True)
         return self.state.still_of(model) and all(ours.weight is theirs.weight for ours, theirs in pairs)
+
+
+@singledispatch
+def logits_unpadded(model: Any, texts: RaggedIds) -> Tensor | None:
+    """Logits [texts, classes] in float64, those of `forward` up to rounding; None where a model has no such way.
+
+    Registered beside each kind that has one. What bounds the rounding of sums in `forward` bounds it in any order.
+    """
+    return None
+
+
+def has_own_forward(model: Any, kind: type) -> bool:
+    """Whether a subclass answers by other rules than its kind."""
+    return type(model).forward is not kind.forward  # type: ignore[attr-defined]
+
+
+def rows_of(texts: RaggedIds) -> Tensor:
+    """The text of every word."""
+    return torch.repeat_interleave(torch.arange(len(texts)), torch.from_numpy(texts.lengths))

@@ -13,9 +13,8 @@ from sgbt.core.registry import COMBINATIONS
 from sgbt.data import RaggedIds
 from sgbt.models.arrays import Fault, check_arrays
 from sgbt.models.blueprint import blueprint, build, parts_of, read_blueprint
-from sgbt.models.deciding import decides_in
+from sgbt.models.deciding import decides_in, has_own_forward, logits_unpadded
 from sgbt.models.shapes import Allowed, Choices, Ids, Labels, Logits, Mask
-from sgbt.models.unpadded import has_own_forward, logits_unpadded
 from sgbt.models.worst_case import worst_case_logits
 
 if TYPE_CHECKING:

@@ -9,17 +9,64 @@ from pathlib import Path
 
 from sgbt.core.errors import EvaluationError
 from sgbt.core.files import atomic_write
+from sgbt.core.shares import Share
 from sgbt.evaluate import RunRecord, Store, gather, read_records
 from sgbt.evaluate.gather import attacks_of, label_names_of
 from sgbt.evaluate.plan import Plan
 from sgbt.report import drawn, sections
-from sgbt.report.document import BrokenText, Document, Section
-from sgbt.report.formats import to_csv, to_latex, to_markdown
-from sgbt.report.html import to_html
-from sgbt.report.identities import identities
-from sgbt.report.methods import methods_of
-from sgbt.report.sections import classes, examples_of
-from sgbt.report.threats import threats
+from sgbt.report.document import BrokenText, Document, Figure, ReportTable, Section
+from sgbt.report.formats import to_csv, to_html, to_latex, to_markdown
+from sgbt.report.methods import MethodRuns, methods_of, share_figure
+from sgbt.report.sections import Rows, classes, examples_of, tables_of
+
+
+def threats(methods: Sequence[MethodRuns]) -> Section:
+    """Certified accuracy against threats beyond the table of substitutes."""
+
+    def make(group: list[MethodRuns]) -> tuple[list[str], Rows]:
+        names = list(dict.fromkeys(name for each in group for run in each.records for name in run.threats))
+        return ["method", "clean", *names], [
+            (each, (Figure(each.label), each.figure("clean"), *(_against(each, name) for name in names)))
+            for each in group
+            if any(run.threats for run in each.records)
+        ]
+
+    note = (
+        "The share of all texts, in percent, whose label nothing that the threat allows changes, proven. Threats are "
+        "written as on the command line."
+    )
+    return Section("Certified against threats", note, tables_of(methods, make))
+
+
+def _against(method: MethodRuns, threat: str) -> Figure:
+    found = [run.threats[threat] for run in method.records if threat in run.threats]
+    return share_figure([Share(int(each["certified_count"]), int(each["certified_total"])) for each in found])
+
+
+SHOWN = 12
+"""Digits of a hash; rows and model folders have all of them."""
+FEW = 8
+"""Runs whose hashes are shown at once; those of more unfold."""
+
+
+def identities(records: Sequence[RunRecord]) -> Section:
+    """Every run's model, data and substitutes by their hashes, and the largest rounding slack of its certificates."""
+    rows = []
+    for record in records:
+        slack = record.metrics.get("certified_slack")
+        hashes = (record.model_hash.removeprefix("id1-"), record.data_hash, str(record.substitutions.get("hash", "")))
+        rows.append(
+            (
+                Figure(record.name),
+                *(Figure(each[:SHOWN] or "-") for each in hashes),
+                Figure("-" if slack is None else f"{slack:.1e}"),
+            )
+        )
+    columns = ("run", "model", "data", "substitutes", "rounding slack")
+    note = "A certificate counts if its margin exceeds the slack. sgbt verify compares hashes in full."
+    table = ReportTable("Hashes", columns, tuple(rows), commands=tuple(record.command for record in records))
+    return Section("What the figures are about", note, (table,) if rows else (), folded=len(rows) > FEW)
+
 
 FORMATS = (".html", ".md", ".tex", ".csv")
 

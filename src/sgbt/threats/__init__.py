@@ -11,9 +11,8 @@ from sgbt.threats.budgets import LatticeDescription, describe
 from sgbt.threats.counter_fitting import CounterFitting
 from sgbt.threats.grammar import parse_threat
 from sgbt.threats.lattice import Lattice
-from sgbt.threats.maker import LatticeMaker
+from sgbt.threats.maker import LatticeMaker, is_reachable
 from sgbt.threats.named_entities import named_entities
-from sgbt.threats.reachable import is_reachable
 from sgbt.threats.smoothing import EmbeddingStart, smoothed_vectors
 from sgbt.threats.statistics import BatchStatistics, TableDescription, TextStatistics, combinations
 from sgbt.threats.substitutions import SubstitutionIndex, Substitutions

@@ -24,6 +24,7 @@ from sgbt.threats.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from sgbt.threats.typos import TypoReader
+from sgbt.threats.vocabulary import has_bytes
 
 TYPOS = KINDS.index("typos")
 
@@ -222,3 +223,15 @@ class WordEdits:
 @lru_cache(maxsize=1 << 16)
 def _is_word(word: str) -> bool:
     return Tokenizer().is_word(word)
+
+
+def is_reachable(threat: Threat, original: str, perturbed: str, tokenizer: Tokenizer | None = None) -> bool:
+    """Whether the words of `perturbed` stand along a path of the lattice of `original`.
+
+    The lattice is made over the words of `perturbed` alone, so that words are compared one by one, and none of those
+    that have to be found is unknown.
+    """
+    tokenizer = tokenizer or Tokenizer()
+    words = tokenizer.words(perturbed)
+    vocabulary = Vocabulary(tuple(sorted(filter(has_bytes, set(words)))))
+    return LatticeMaker(threat, vocabulary, tokenizer).of(original).holds(tuple(vocabulary.encode(words)))

@@ -37,7 +37,7 @@ class TableDescription:
 
 @dataclass(frozen=True, slots=True)
 class TextStatistics:
-    """What a table does to texts.
+    """How many words of some texts have substitutes, and how many variants the texts have.
 
     `log10_combinations` is the base-10 logarithm of the number of texts that substitution makes out of one, the text
     itself included, for the median text; `most` lists the words of the texts with most substitutes, the more frequent

@@ -14,7 +14,7 @@ from sgbt.attacks.result import Swap
 from sgbt.attacks.space import SearchSpace, State
 from sgbt.data.tokenizer import Tokenizer, Tokens
 from sgbt.threats import LatticeMaker, SubstitutionTable, Threat, Vocabulary
-from sgbt.threats.reachable import is_reachable
+from sgbt.threats.maker import is_reachable
 
 
 class AttackBugError(AssertionError):

@@ -123,7 +123,7 @@ def as_probabilities(logits: NDArray[np.floating], resolution: int) -> Probabili
 
 @singledispatch
 def query_engine(model: Any) -> QueryEngine:
-    """The query engine of a model; a kind of model without one of its own is asked in the plain way."""
+    """The query engine of a model; other kinds of models are run on every text of a query."""
     return PlainEngine(model)
 
 

@@ -16,7 +16,7 @@ from sgbt.core.shares import Share
 
 @dataclass(frozen=True, kw_only=True)
 class ThreatCertificate(CertificateRow):
-    """One text's answer under a threat (`sgbt.Threat`): deterministic, over every text that the threat allows.
+    """The verdict for one text under a threat (`sgbt.Threat`): deterministic, over every text that the threat allows.
 
     `margin` is a lower bound, over all those texts, of the label's logit minus the largest other one (of a text that is
     misclassified or that nothing can be done to: that difference itself). It counts above `slack`, the allowance for

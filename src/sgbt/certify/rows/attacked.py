@@ -14,7 +14,7 @@ from sgbt.core.shares import Share
 from sgbt.data import Tokenizer
 from sgbt.models import TextClassifier
 from sgbt.threats import SubstitutionTable, Threat
-from sgbt.threats.reachable import is_reachable
+from sgbt.threats.maker import is_reachable
 
 WHERE = "the attack rows"
 Against = SubstitutionTable | Threat
@@ -148,8 +148,8 @@ def check_true(
     The swaps, written as attacks write them, make the perturbed text of the original; where the row names what it is
     `against`, a table has them all, and a threat allows the text; the model gives both texts the labels that the row
     says. Where `texts` and `labels` are known, the row's are the same. What a row says of its status follows from its
-    labels (`AttackResult`). That an attack found nothing is not shown by this: `sgbt.attacks.replay` makes attacks
-    again.
+    labels (`AttackResult`). That an attack found nothing is not shown by this: `sgbt.bridges.card_attacks`
+    makes attacks again.
     """
     own = classifier.identity
     for row in attacks:

@@ -66,7 +66,7 @@ def verify(
     listener: Callable[[int, int], None] | None = None,
     threads: int | None = None,
 ) -> Verified:
-    """Prove rows again, and raise `ForgedRowError` on the first that says what is not so.
+    """Prove rows again, and raise `ForgedRowError` on the first false one.
 
     Input: a classifier and the table (by default its own) or the threat that rows are against; or a callable and its
     encoder. `texts` are numbered as the rows' `index`; `labels`, which a split has, are compared with those of the

@@ -1,4 +1,4 @@
-"""BagOfNgrams: one weight for every run of up to four codes that a text has; how often it has it does not count."""
+"""BagOfNgrams: one weight for every n-gram of up to four cluster ids in a text, by presence, not frequency."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from sgbt.core.shapes import Int
 from sgbt.data import RaggedIds
 from sgbt.embeddings import EmbeddingTable
 from sgbt.models.arrays import Fault, check_arrays, faults_of_codes, faults_of_keys
-from sgbt.models.bag_of_ngrams.run_index import NOTHING, RunIndex
 from sgbt.models.bag_of_words.features import places_of
 from sgbt.models.blueprint import bag_blueprint, blueprint, empty_bag, read_blueprint, words_read_by
-from sgbt.models.deciding import decides_in
+from sgbt.models.deciding import decides_in, has_own_forward, logits_unpadded, rows_of
+from sgbt.models.key_index import NOTHING, RunIndex
 from sgbt.models.shapes import Ids, Logits, Mask
-from sgbt.models.unpadded import has_own_forward, logits_unpadded, rows_of
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
 BITS = 15
@@ -42,13 +41,13 @@ class BagOfNgramsConfig:
 
     classes: int = 2
     longest: int = 4
-    """The most codes in a row that make one feature."""
+    """The longest n-gram."""
     minimum_count: int = 2
-    """A run of codes gets a weight when train has it this often, substitutes counted."""
+    """How often an n-gram must occur in train, substitutes counted, to have a weight."""
     resolution: float = 3.0
-    """How finely substitutes are divided into codes (`sgbt.threats.codes.community_codes`)."""
+    """Resolution of the clusters: the larger, the smaller the clusters (`sgbt.threats.codes.community_codes`)."""
     more_resolutions: tuple[float, ...] = ()
-    """Further maps from words to codes, as finely as these say: a text has the runs of every map."""
+    """Resolutions of further clusterings: a text has the n-grams of each of them."""
     label_weight: float = 0.0
     """How much clusters keep words apart that train has in texts of different labels
     (`sgbt.threats.labelled_communities`); zero: clusters are of links alone."""
@@ -56,9 +55,9 @@ class BagOfNgramsConfig:
     """Above zero, the clusters of the first map leave few words ambiguous and tell much of the label, and this is how
     much they distinguish words (`sgbt.threats.synonym_clusters`); `resolution` then says nothing."""
     prior: float = 3.0
-    """How many texts of every class each run is counted in beforehand, when training estimates how much it says."""
+    """Pseudo-counts: in how many texts of every class each n-gram is counted beforehand, when features are chosen."""
     ending: int = 0
-    """A run that stands among so many last words of a text is a second feature, beside the run itself."""
+    """An n-gram among this many last words of a text is a second feature, in addition to the n-gram itself."""
 
     def __post_init__(self) -> None:
         given: object = self.more_resolutions
@@ -97,15 +96,15 @@ class BagOfNgramsConfig:
 
 
 class BagOfNgrams(nn.Module):
-    """Logits = bias + the sum of weight[run] over the different runs of 1 to `longest` codes that a text has.
+    """Logits = bias + the sum of weight[n] over the distinct n-grams n of 1 to `longest` cluster ids in a text.
 
-    With the option `ending`, runs among a text's last words add another weight, for standing there: that is where
-    reviews say what they think, and no substitution moves a word.
+    With the option `ending`, n-grams among the last words of a text add a second weight: the end of a review carries
+    most of its opinion, and substitutions keep positions.
 
-    A run that training did not find often enough has weight zero; `keys` lists the others, sorted. A run of codes is
-    the same for every substitution within communities, so it may be counted once however often it stands there: the
-    presence of runs, not their number, predicts the label of a text best. Where words at the border between
-    communities can change a run, `sgbt.models.bag_of_ngrams.worst_case` bounds what that does.
+    N-grams that are rare in train have weight zero; `keys` lists the others, sorted. In the code, the id of a word's
+    cluster is its code, and an n-gram of codes is a run. Features are binary, because presence predicts labels better
+    than counts. No substitution within a cluster changes an n-gram; for ambiguous words, whose substitutes lie in
+    several clusters, `sgbt.models.bag_of_ngrams.worst_case` bounds the change.
     """
 
     kind = "grams"

@@ -27,10 +27,9 @@ from sgbt.models.bag_of_words.features import (
 )
 from sgbt.models.bag_of_words.positions import LARGEST_EXPONENT, Places
 from sgbt.models.blueprint import bag_blueprint, blueprint, empty_bag, read_blueprint, words_read_by
-from sgbt.models.deciding import decides_in
+from sgbt.models.deciding import decides_in, has_own_forward, logits_unpadded, rows_of
 from sgbt.models.key_index import KeyIndex
 from sgbt.models.shapes import Ids, Logits, Mask
-from sgbt.models.unpadded import has_own_forward, logits_unpadded, rows_of
 from sgbt.threats.vocabulary import PADDING, UNKNOWN
 
 
