@@ -159,3 +159,26 @@ def test_a_folder_is_labelled_part_by_part_and_goes_on_where_it_stood(capsys: py
     assert "parts of this model and file" in capsys.readouterr().err
     assert run("predict", "run", "many") == 2
     assert "--out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["certify", "attack"])
+def test_rows_of_a_folder_are_kept_part_by_part(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("many").mkdir()
+    for name in "ab":
+        content = "".join(json.dumps({"text": f"{name} {text}"}) + "\n" for text in TEXTS[:4])
+        Path(f"many/{name}.jsonl").write_text(content)
+    asked = [verb, "run", "--data", "many", *(["--method", "pwws"] if verb == "attack" else [])]
+    assert run(*asked, "--out", "parts") == 0
+    assert "8 rows: " in capsys.readouterr().out
+    parts = sorted(Path("parts").glob("part-*.jsonl"))
+    assert [len(part.read_text().splitlines()) for part in parts] == [4, 4]
+    before = [part.read_bytes() for part in parts]
+    assert run(*asked, "--out", "parts") == 0
+    assert [part.read_bytes() for part in parts] == before
+    assert "8 rows: " in capsys.readouterr().out
+    assert run(*asked, "--limit", "3", "--out", "parts") == 2
+    assert "--limit" in capsys.readouterr().err
+    assert run(*asked) == 2
+    assert "--out" in capsys.readouterr().err
+    assert run(verb, "run", "--data", "imdb", "--ray", "--out", "other") == 2
+    assert "--ray" in capsys.readouterr().err

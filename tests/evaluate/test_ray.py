@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests import small
 from tests.evaluate.grids import TINY, rows_of, tiny
 
+from sgbt.attacks import attack
+from sgbt.certify import certify
 from sgbt.core.errors import EvaluationError
-from sgbt.data.shards import shards_of
+from sgbt.data.shards import Shard, shards_of
 from sgbt.data.table_files import FileLayout
 from sgbt.data.tables import Table
 from sgbt.evaluate import Grid, bench
 from sgbt.evaluate.labelling import Columns, Labelling
-from sgbt.evaluate.predict_shards import Parts, label_here, label_on_ray
 from sgbt.evaluate.schedule import BenchListener
+from sgbt.evaluate.shard_parts import Parts, make_here, make_on_ray
+from sgbt.evaluate.shard_work import Asked, Attacking, Certifying
 from sgbt.evaluate.unit import Unit
 from sgbt.models import TextClassifier
+from sgbt.threats import Threat
 
 ray = pytest.importorskip("ray")
 
@@ -114,9 +121,9 @@ def test_shards_on_a_cluster_are_the_local_rows_though_a_worker_is_killed(cluste
     shards = shards_of(folder, FileLayout(), size=400)
     assert len(shards) > 3
     parts = Parts(tmp_path / "here", shards, FileLayout(), Labelling(classifier, classifier.table))
-    label_here(parts, counts.update)
+    make_here(parts, counts.update)
     far = Parts(tmp_path / "far", shards, FileLayout(), DyingOnce(classifier, classifier.table))
-    label_on_ray(far, Counter[str]().update, address=cluster)
+    make_on_ray(far, Counter[str]().update, address=cluster)
     assert (folder / "died").exists()
     for place in range(len(shards)):
         assert far.part(place).read_bytes() == parts.part(place).read_bytes()
@@ -124,8 +131,73 @@ def test_shards_on_a_cluster_are_the_local_rows_though_a_worker_is_killed(cluste
     assert counts["certified"] + counts["abstained"] + counts["nothing-to-replace"] == 120
     far.part(1).unlink()
     again = Counter[str]()
-    label_on_ray(far, again.update, address=cluster)  # only the part that is missing
+    make_on_ray(far, again.update, address=cluster)  # only the part that is missing
     assert again == parts.counted(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Dying:
+    """Ends its own process the first time that a worker is at the second part, when that has some rows."""
+
+    work: Certifying | Attacking
+
+    @property
+    def about(self) -> list[Any]:
+        return self.work.about
+
+    def ending(self, form: str) -> str:
+        return self.work.ending(form)
+
+    def write(self, shard: Shard, layout: FileLayout, part: Path) -> Counter[str]:
+        mark = part.parent.with_name(f"died-{part.parent.name}")
+        if not part.name.startswith("part-00001") or mark.exists():
+            return self.work.write(shard, layout, part)
+        self.work.write(shard, layout, part)
+        lines = part.read_bytes().splitlines(keepends=True)
+        part.write_bytes(b"".join(lines[:4]) + lines[4][:9])  # as a kill within the fifth row leaves it
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("not reached")
+
+
+@pytest.mark.parametrize("kind", ["certify", "attack", "certify a threat"])
+def test_rows_on_a_cluster_are_those_of_one_call_though_a_worker_is_killed(
+    cluster: str, tmp_path: Path, kind: str
+) -> None:
+    texts = [f"the good film {name} {n}" for name in ("bad", "fine", "poor") for n in range(20)]
+    file = tmp_path / "texts.jsonl"
+    file.write_text("".join(json.dumps({"text": text, "label": "yes"}) + "\n" for text in texts))
+    classifier = TextClassifier(small.model_of("cnn"), small.VOCABULARY, ("no", "yes"), small.TABLE, 64)
+    threat = Threat.duplications(at_most=1) if kind == "certify a threat" else None
+    asked = Asked(classifier, None if threat else small.TABLE, threat)
+    work = Attacking(asked, {"pwws": small.TABLE}) if kind == "attack" else Certifying(asked)
+    shards = shards_of(file, FileLayout(), size=700)
+    assert len(shards) > 2
+    parts, far = Parts(tmp_path / "here", shards, FileLayout(), work), tmp_path / "far"
+    counts, found = Counter[str](), Counter[str]()
+    make_here(parts, counts.update)
+    make_on_ray(Parts(far, shards, FileLayout(), Dying(work)), found.update, address=cluster)
+    assert (tmp_path / "died-far").exists()
+    assert found == counts
+    assert counts.total() == 60
+    rows = [json.loads(line) for place in range(len(shards)) for line in parts.part(place).open()]
+    there = [json.loads(line) for path in sorted(far.glob("*.jsonl")) for line in path.open()]
+    assert list(map(_steady, there)) == list(map(_steady, rows))
+    whole = tmp_path / "whole.jsonl"
+    if kind == "attack":
+        attack(classifier, texts, small.TABLE, method="pwws", labels=[1] * 60, out=whole)
+    else:
+        certify(classifier, texts, threat=threat, labels=[1] * 60, out=whole)
+    decided = ("verdict", "status", "label", "predicted", "radius", "text_hash", "perturbed")  # margins may round
+    expected = [_steady(json.loads(line)) for line in whole.open()]
+    for name in decided:
+        assert [row.get(name) for row in map(_steady, rows)] == [row.get(name) for row in expected]
+
+
+def _steady(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without its place and what a clock measured."""
+    inner = row.get("result", row)
+    return {name: each for name, each in inner.items() if name not in ("index", "milliseconds", "seconds", "spent")}
 
 
 def test_no_cluster_is_one_sentence(tmp_path: Path) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sgbt.cli import options as opt
+from sgbt.cli.parts_view import Ray, asked_of, shown_in_parts
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
 from sgbt.core.registry import TIERS
+
+if TYPE_CHECKING:
+    from sgbt.models import TextClassifier
+    from sgbt.threats import SubstitutionTable, Threat
 
 console = Screen()
 ORACLE_LIMIT = 20_000
@@ -51,11 +56,18 @@ def certify_(
     max_queries: Queries = 4096,
     fingerprint: opt.Fingerprint = None,
     dry_run: DryRun = False,
+    ray: Ray = False,
+    address: opt.Address = None,
+    workers: opt.WorkersOrCores = None,
     threads: opt.Threads = None,
     data_home: opt.DataHome = None,
 ) -> None:
-    """Prove for each text that no substitution changes its label, and say how many proofs there are."""
-    from sgbt.cli.certify_view import against_substitutions, against_threat
+    """Prove for each text that no substitution changes its label, and say how many proofs there are.
+
+    With --ray, or where --data is a folder, each shard of the file is a part of its own in the folder --out.
+    """
+    from sgbt.cli.certify_view import against_substitutions, against_threat, tiers_of
+    from sgbt.evaluate.shard_work import Asked, Certifying
     from sgbt.models import load_classifier
 
     opt.use_threads(threads)
@@ -63,29 +75,38 @@ def certify_(
         from sgbt.cli.certify_callable import certify_callable
 
         certify_callable(
-            callable_,
-            run,
-            encoder,
-            reading,
-            limit=limit,
-            max_substitutions=max_substitutions,
-            max_queries=max_queries,
-            fingerprint=fingerprint,
-            out=out,
-            dry_run=dry_run,
-        )
+            callable_, run, encoder, reading, limit=limit, max_substitutions=max_substitutions,
+            max_queries=max_queries, fingerprint=fingerprint, out=out, dry_run=dry_run,
+        )  # fmt: skip
         return
     classifier = load_classifier(run)
-    if threat is None:
-        table = opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home)
-    else:
-        asked = opt.threat_for(classifier, threat, vectors=vectors, data_home=data_home)
-        if not asked.only_substitutions:
-            chosen = reading.texts(run, classifier, split, limit, data_home=data_home)
-            against_threat(classifier, chosen, asked, out, f"{run}: {len(chosen):,} texts of {chosen.source}", console)
-            return
-        table, max_substitutions = opt.as_table(asked, max_substitutions)
+    table, asked, most = _asked(classifier, threat, substitutions, max_substitutions, vectors, data_home)
+    if asked_of(ray, reading, split=split, limit=limit):
+        work = Certifying(Asked(classifier, table, asked, reading.text, reading.label), tiers_of(tiers), most)
+        shown_in_parts(work, reading, out, console, "certifying", ray=ray, address=address, workers=workers)
+        return
     chosen = reading.texts(run, classifier, split, limit, data_home=data_home)
-    against_substitutions(classifier, chosen, table, tiers, max_substitutions, oracle, out, str(run), console)
+    if asked is not None:
+        against_threat(classifier, chosen, asked, out, f"{run}: {len(chosen):,} texts of {chosen.source}", console)
+    elif table is not None:
+        against_substitutions(classifier, chosen, table, tiers, most, oracle, out, str(run), console)
     if out:
         console.print(f"rows in {out}")
+
+
+def _asked(
+    classifier: TextClassifier,
+    threat: str | None,
+    substitutions: str,
+    budget: int | None,
+    vectors: str,
+    data_home: Path | None,
+) -> tuple[SubstitutionTable | None, Threat | None, int | None]:
+    """A table with a limit of words, or a threat that is more than that."""
+    if threat is None:
+        return opt.table_for(classifier, substitutions, vectors=vectors, data_home=data_home), None, budget
+    asked = opt.threat_for(classifier, threat, vectors=vectors, data_home=data_home)
+    if not asked.only_substitutions:
+        return None, asked, None
+    table, most = opt.as_table(asked, budget)
+    return table, None, most

@@ -38,7 +38,6 @@ def against_substitutions(
     console: Console,
 ) -> None:
     """A certificate for every text, with a bar, and what they come to; `oracle` bounds what is enumerated."""
-    named = {"default": DEFAULT_TIERS, "all": tuple(TIERS)}
     with counting() as bars:
         task = bars.add_task("certifying", total=len(chosen))
         proofs = certify(
@@ -46,7 +45,7 @@ def against_substitutions(
             chosen.texts,
             table,
             labels=chosen.labels,
-            tiers=named.get(tiers) or tuple(name.strip() for name in tiers.split(",")),
+            tiers=tiers_of(tiers),
             max_substitutions=max_substitutions,
             out=out,
             listener=lambda done, of: bars.update(task, completed=done, total=of),
@@ -58,6 +57,12 @@ def against_substitutions(
     labelled = chosen.labels is not None
     show(Summary.of(proofs), robust, oracle, console, labelled=labelled)
     show_classes(by_class(proofs, classifier.label_names, labelled=labelled), console)
+
+
+def tiers_of(names: str) -> tuple[str, ...]:
+    """The tiers that a list on the command line names."""
+    named = {"default": DEFAULT_TIERS, "all": tuple(TIERS)}
+    return named.get(names) or tuple(name.strip() for name in names.split(","))
 
 
 def against_threat(

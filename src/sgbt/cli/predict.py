@@ -6,11 +6,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sgbt.cli import options as opt
+from sgbt.cli.parts_view import Ray, in_parts
 from sgbt.cli.reading import Reading
 from sgbt.cli.screen import Screen
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 FORMAT = "Format of the file: csv, tsv, jsonl, text (one text in each line) or parquet; otherwise by its name."
 Counted = Callable[[Counter[str]], None]
-SHARDS = "Files that outgrow a machine (--ray)"
 
 
 @opt.reads(without=("label", "drop_empty"))
@@ -41,9 +41,7 @@ def predict_(
         ),
     ] = None,
     format_: Annotated[str | None, typer.Option("--format", rich_help_panel=opt.READING, help=FORMAT)] = None,
-    ray: Annotated[
-        bool, typer.Option("--ray", rich_help_panel=SHARDS, help="Label shards on a Ray cluster; see --address.")
-    ] = False,
+    ray: Ray = False,
     address: opt.Address = None,
     workers: opt.WorkersOrCores = None,
     threads: opt.Threads = None,
@@ -71,8 +69,8 @@ def predict_(
             bars.update(task, advance=sum(counts[name] for name in classifier.label_names))
 
         if ray or (file != "-" and Path(file).is_dir()):
-            cluster = {"address": address, "workers": workers} if ray else {}
-            _parts(labelling, file, reading, out, format_, tell, **cluster)
+            form = None if format_ is None else _format(file, format_)
+            in_parts(labelling, file, reading, out, tell, form=form, ray=ray, address=address, workers=workers)
         else:
             _rows(labelling, file, reading, out, format_, tell)
     screen = Screen(stderr=True)
@@ -96,33 +94,6 @@ def _rows(
             columns = labelling.of(rows)
             write(columns)
             tell(labelling.counts(columns))
-
-
-def _parts(
-    labelling: Labelling,
-    file: str,
-    reading: Reading,
-    out: Path | None,
-    format_: str | None,
-    tell: Counted,
-    **ray: Any,
-) -> None:
-    """A folder or a large file in, a folder of parts out; on a Ray cluster, the one of these options, or here."""
-    from sgbt.core.errors import DataError
-    from sgbt.data.shards import shards_of
-    from sgbt.evaluate.predict_shards import Parts, label_here, label_on_ray
-
-    if out is None or file == "-":
-        got = "standard input" if file == "-" else "none"
-        raise DataError(expected="a file or folder, and a folder for the parts of its rows", got=got, where="--out")
-    form = None if format_ is None else _format(file, format_)
-    parts = Parts(out, shards_of(Path(file), reading.layout, form), reading.layout, labelling)
-    for place in range(len(parts.shards)):
-        tell(parts.counted(place) or Counter())
-    if ray:
-        label_on_ray(parts, tell, **ray)
-    else:
-        label_here(parts, tell)
 
 
 def _format(file: str, name: str | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,7 +111,7 @@ class Reading:
         if reading.is_file and (split == ALL or (split is None and not reading.has_labels)):
             return reading._whole_file(model).first(limit)
         dataset = self.for_run(run, data_home=data_home)
-        numbers = numbered(model, dataset.label_names)
+        numbers = model.numbers_of(dataset.label_names)
         chosen = _chosen(dataset, split or "test")
         labels = [numbers[label] for label in chosen.labels.tolist()]
         return Texts(f"{dataset.name} ({chosen.name})", chosen.texts, labels).first(limit)
@@ -143,7 +142,7 @@ class Reading:
             found = labelled_texts(table, text=self.text, label=self.label, drop_empty=self.drop_empty, unlabelled=True)
             texts += found.texts
             labels += found.labels
-        known = numbered(model, labels) if len(labels) == len(texts) else None
+        known = model.numbers_of(labels) if len(labels) == len(texts) else None
         return Texts(f"{self.data} (all rows{'' if known else ', without labels'})", tuple(texts), known)
 
 
@@ -161,20 +160,6 @@ class Texts:
     def first(self, limit: int | None) -> Texts:
         """The first so many."""
         return replace(self, texts=self.texts[:limit], labels=None if self.labels is None else self.labels[:limit])
-
-
-def numbered(model: TextClassifier, labels: Sequence[str]) -> list[int]:
-    """Labels numbered as the model numbers them."""
-    places = {name: place for place, name in enumerate(model.label_names)}
-    for label in labels:
-        if label not in places:
-            raise DataError(
-                expected=f"the model's labels {', '.join(model.label_names)}",
-                got=repr(label),
-                where="the data",
-                remedy="name the label column with --label, or take data with the labels that the model was trained on",
-            )
-    return [places[label] for label in labels]
 
 
 def _chosen(dataset: TextDataset, name: str) -> Split:

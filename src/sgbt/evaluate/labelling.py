@@ -6,11 +6,15 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from sgbt.certify import Prepared, certify
 from sgbt.certify.rows.summary import PREDICTED, PROVEN, predicted_cells, proven_cells
 from sgbt.core.errors import DataError
+from sgbt.data.row_writers import writing
+from sgbt.data.shards import Shard
+from sgbt.data.table_files import FileLayout
 from sgbt.data.tables import Table
 from sgbt.models import TextClassifier
 from sgbt.threats import SubstitutionTable
@@ -41,6 +45,26 @@ class Labelling:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "prepared"}
+
+    @property
+    def about(self) -> list[Any]:
+        """Everything of it that decides what the rows are."""
+        return [self.classifier.identity, self.table.hash if self.table else None, self.column, self.budget]
+
+    @staticmethod
+    def ending(form: str) -> str:
+        """How the name of a file of rows ends, for shards of a format."""
+        return "jsonl" if form == "text" else form
+
+    def write(self, shard: Shard, layout: FileLayout, part: Path) -> Counter[str]:
+        """Write the rows of a shard, all or none, and say what is counted in them."""
+        found: Counter[str] = Counter()
+        with writing(part, otherwise="jsonl") as write:
+            for rows in shard.tables(layout):
+                columns = self.of(rows)
+                write(columns)
+                found.update(self.counts(columns))
+        return found
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgbt.core.errors import ModelError
+from sgbt.core.errors import DataError, ModelError
 from sgbt.data import RaggedIds, Tokenizer, batches
 from sgbt.data.dataset import odd_label_names
 from sgbt.data.tokenised import Pieces
@@ -80,6 +80,18 @@ class TextClassifier:
             pieces = Pieces(self.tokenizer, self.vocabulary.id_of)
             object.__setattr__(self, "_pieces", pieces)
         return pieces.ids_of(texts)
+
+    def numbers_of(self, labels: Sequence[str]) -> list[int]:
+        """Labels of a dataset, numbered as this model numbers them."""
+        places = {name: place for place, name in enumerate(self.label_names)}
+        if odd := [label for label in labels if label not in places]:
+            raise DataError(
+                expected=f"the model's labels {', '.join(self.label_names)}",
+                got=repr(odd[0]),
+                where="the data",
+                remedy="name the label column with --label, or take data with the labels that the model was trained on",
+            )
+        return [places[label] for label in labels]
 
     @torch.no_grad()
     def logits_of(self, ids: RaggedIds, *, batch_size: int = 256) -> Tensor:

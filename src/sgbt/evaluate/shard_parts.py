@@ -1,8 +1,9 @@
-"""Labelling shard by shard into a folder: on this machine or a Ray cluster, resumable, the same rows either way.
+"""Work on a file shard by shard into a folder: on this machine or a Ray cluster, resumable, the same rows either way.
 
-Part i of the folder has the rows of shard i, in the format of the shard. A part is whole or not there; beside it stands
-what was counted in it, and both are kept when the same command goes on. `plan.json` says what the parts are of: the
-model, the table, the options and the shards. A worker of the cluster that dies loses no more than the part it was at.
+Part i of the folder has the rows of shard i: its rows with labels, its certificates or its attacks
+(`sgbt.evaluate.shard_work`). Beside a part that is whole stands what was counted in it, and both are kept when the same
+command goes on. `plan.json` says what the parts are of: the model, the table, the options and the shards. A worker of
+the cluster that dies loses no more than the part it was at, and of certificates and attacks no row that it wrote.
 """
 
 from __future__ import annotations
@@ -18,17 +19,16 @@ from typing import Any
 from sgbt.core.documents import read_json_object
 from sgbt.core.errors import DataError, EvaluationError, SgbtError
 from sgbt.core.files import atomic_write, make_folder, stamp_of
-from sgbt.data.row_writers import writing
 from sgbt.data.shards import Shard
 from sgbt.data.table_files import FileLayout
-from sgbt.evaluate.labelling import Labelling
 from sgbt.evaluate.ray_cluster import connected
+from sgbt.evaluate.shard_work import ShardWork
 
 PLAN = "plan.json"
 COUNTS = ".counts"
 Told = Callable[[Counter[str]], None]
 
-_LABELLINGS: dict[str, Labelling] = {}
+_WORK: dict[str, ShardWork] = {}
 """What a worker of the cluster has prepared; Ray gives a process many shards."""
 
 
@@ -39,7 +39,7 @@ class Parts:
     folder: Path
     shards: list[Shard]
     layout: FileLayout
-    labelling: Labelling
+    work: ShardWork
 
     def begin(self) -> list[int]:
         """Write the plan, or check that it is the one that was begun; the numbers of the parts that are still to do."""
@@ -47,7 +47,7 @@ class Parts:
         plan = {"question": self._question, "shards": [asdict(shard) for shard in self.shards]}
         path, again = self.folder / PLAN, "choose another --out, or empty this folder"
         if path.is_file():
-            known = read_json_object(path, kind=DataError, expected="a plan of sgbt predict", remedy=again, pairs=False)
+            known = read_json_object(path, kind=DataError, expected="a plan of parts", remedy=again, pairs=False)
             if known != plan:
                 got = "parts of another model, file or option"
                 raise DataError(expected="parts of this model and file", got=got, where=str(self.folder), remedy=again)
@@ -62,15 +62,13 @@ class Parts:
     @property
     def _question(self) -> str:
         """A hash over everything that decides what the rows are."""
-        own = self.labelling
-        about: list[Any] = [own.classifier.identity, own.table.hash if own.table else None, own.column, own.budget]
+        about: list[Any] = [*self.work.about]
         about += [asdict(self.layout), [stamp_of(Path(path)) for path in sorted({each.path for each in self.shards})]]
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
     def part(self, place: int) -> Path:
         """The file of a part."""
-        form = self.shards[place].form
-        return self.folder / f"part-{place:05d}.{'jsonl' if form == 'text' else form}"
+        return self.folder / f"part-{place:05d}.{self.work.ending(self.shards[place].form)}"
 
     def counted(self, place: int) -> Counter[str] | None:
         """What is counted in a part that is whole."""
@@ -79,32 +77,27 @@ class Parts:
             return None
         return Counter(read_json_object(path, kind=DataError, expected="counts", remedy="delete it", pairs=False))
 
-    def label(self, place: int) -> Counter[str]:
+    def make(self, place: int) -> Counter[str]:
         """Write a part, and what is counted in it behind it."""
-        found: Counter[str] = Counter()
-        with writing(self.part(place), otherwise="jsonl") as write:
-            for rows in self.shards[place].tables(self.layout):
-                columns = self.labelling.of(rows)
-                write(columns)
-                found.update(self.labelling.counts(columns))
+        found = self.work.write(self.shards[place], self.layout, self.part(place))
         with atomic_write(self.folder / f"{self.part(place).name}{COUNTS}") as stream:
             stream.write(json.dumps(found).encode())
         return found
 
 
-def label_here(parts: Parts, tell: Told) -> None:
-    """Label the shards that are still to do, one after the other."""
+def make_here(parts: Parts, tell: Told) -> None:
+    """Work on the shards that are still to do, one after the other."""
     for place in parts.begin():
-        tell(parts.label(place))
+        tell(parts.make(place))
 
 
-def label_on_ray(parts: Parts, tell: Told, *, address: str | None = None, workers: int | None = None) -> None:
-    """Label the shards that are still to do on a Ray cluster; `address` as `ray.init` takes it, None for one here."""
+def make_on_ray(parts: Parts, tell: Told, *, address: str | None = None, workers: int | None = None) -> None:
+    """Work on the shards that are still to do on a Ray cluster; `address` as `ray.init` takes it, None for one here."""
     with connected(address) as ray:
         left = parts.begin()
         plan = hashlib.sha256((parts.folder / PLAN).read_bytes()).hexdigest()
-        task = ray.remote(num_cpus=1, max_retries=3)(_label_shard)
-        shared = ray.put(Parts(parts.folder.resolve(), parts.shards, parts.layout, parts.labelling))
+        task = ray.remote(num_cpus=1, max_retries=3)(_make_part)
+        shared = ray.put(Parts(parts.folder.resolve(), parts.shards, parts.layout, parts.work))
         most = workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
         for place, answer in _answers(ray, lambda place: task.remote(shared, place, plan), left, most):
             if isinstance(answer, str):
@@ -134,15 +127,15 @@ def _answers(ray: Any, begin: Callable[[int], Any], left: list[int], most: int) 
             ray.cancel(task, force=True)
 
 
-def _label_shard(parts: Parts, place: int, plan: str) -> Counter[str] | str:
+def _make_part(parts: Parts, place: int, plan: str) -> Counter[str] | str:
     """What a worker does: a part, or a sentence that says why not."""
     path = parts.folder / PLAN
     if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != plan:
         return (
             f"a machine that does not see the folder {parts.folder}; put --out where all machines of the cluster see it"
         )
-    kept = _LABELLINGS.setdefault(plan, parts.labelling)
+    kept = _WORK.setdefault(plan, parts.work)
     try:
-        return Parts(parts.folder, parts.shards, parts.layout, kept).label(place)
+        return Parts(parts.folder, parts.shards, parts.layout, kept).make(place)
     except (SgbtError, OSError) as problem:
         return str(problem).rstrip(".")
