@@ -12,7 +12,8 @@ pytest.importorskip("sklearn")
 
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
@@ -125,8 +126,11 @@ def test_by_default_the_model_is_chosen_and_labels_keep_their_type(labels: np.nd
 
 def test_a_search_may_aim_at_what_is_certified() -> None:
     estimator = RobustTextClassifier(substitutions=small.TABLE)
-    search = GridSearchCV(estimator, {"dev": [0.2]}, cv=2, scoring=certified_score, error_score="raise").fit(X, Y)
-    assert 0 < search.best_score_ <= 1
+    search = GridSearchCV(estimator, {"dev": [0.2]}, cv=2, scoring="certified", error_score="raise").fit(X, Y)
+    assert search.best_score_ == cross_val_score(search.best_estimator_, X, Y, cv=2, scoring=certified_score).mean() > 0
+    assert cross_val_score(search.best_estimator_, X, Y, cv=2, scoring="certified").mean() == search.best_score_
+    assert get_scorer("certified") is not None
+    assert "certified" in get_scorer_names()
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sgbt.bridges.scoring import register
 from sgbt.certify.certificate import Certificate
 from sgbt.certify.certifying import certify
 from sgbt.certify.edits import FittedToThreat, ThreatCertificate, certify_against, train_for_threat
@@ -33,12 +34,15 @@ AUTO = "auto"
 
 
 def certified_score(estimator: RobustTextClassifier, X: Sequence[str], y: Sequence[Any]) -> float:
-    """The share of texts that are right and certified, for `scoring=` of scikit-learn's searches.
+    """The share of texts that are right and certified; `scoring="certified"` of scikit-learn's searches.
 
     Certified is what `certify` of the estimator says: against its substitutions, or against its threat.
     """
     right = estimator.predict(X) == np.asarray(y)
     return float((right & estimator.certify(X)).mean())
+
+
+register("certified", certified_score)
 
 
 class RobustTextClassifier(ClassifierMixin, BaseEstimator):
@@ -131,7 +135,8 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
 
     def _run(self, dataset: TextDataset) -> Run:
         if self.model == AUTO:
-            run: Run = train_auto(dataset, table=self._table(), seed=self.seed)
+            vectors = self._vectors if self.substitutions == "auto" else None
+            run: Run = train_auto(dataset, table=self._table(), seed=self.seed, vectors=vectors)
             return run
         kind = MODELS[self.model]
         objective = self.objective or ("certified" if issubclass(kind, Bag) else "sgbt")

@@ -27,7 +27,7 @@ def test_auto_learns_says_why_and_is_kept_with_its_identity(tmp_path, classes):
     model, settings, probabilities = run.about["auto"]["reasons"]
     assert model.startswith("model: ")
     assert "most of dev (others: " in model
-    assert "three clusterings of synonyms" in model
+    assert "n-grams over synonym clusters" in model
     assert f"{len(data.train)} texts of" in settings
     assert f"{classes} classes" in settings
     assert "temperature" in probabilities
@@ -101,7 +101,7 @@ def test_without_dev_or_table_there_is_a_model_all_the_same():
     run = sgbt.train("auto", bare, substitutions=TABLE)
     assert run.dev == {}
     model, _, probabilities = run.about["auto"]["reasons"]
-    assert model == "model: n-grams over fine synonym clusters - the one taken where there is no dev to choose by"
+    assert model == "model: n-grams over synonym clusters - the one taken where there is no dev to choose by"
     assert "no dev" in probabilities
     assert len(run.about["auto"]["tried"]) == 1
     plain = sgbt.training.train_auto(data, table=None)
@@ -110,8 +110,8 @@ def test_without_dev_or_table_there_is_a_model_all_the_same():
 
 
 def test_settings_follow_the_size():
-    assert SizeSettings.of(100_000, 2) == SizeSettings(4, 2, ((3.0,), (0.3,), (3.0, 0.3, 30.0)), True)
-    assert SizeSettings.of(5_000_000, 2) == SizeSettings(4, 2, ((3.0,),), False)
+    assert SizeSettings.of(100_000, 2) == SizeSettings(4, 2, several=True)
+    assert SizeSettings.of(5_000_000, 2) == SizeSettings(4, 2, several=False)
     assert SizeSettings.of(2_800_000, 20).longest == 2
 
 

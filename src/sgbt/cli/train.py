@@ -93,7 +93,7 @@ def train_(
     if threat:
         fit_to_threat(threat, dataset, out, console, ThreatOptions(context, vectors, asked))
     elif model == AUTO:
-        train_chosen(data, dataset, read_table(), seed=seed, out=out, test=test, console=console)
+        train_chosen(asked, dataset, read_table(), read_vectors if substitutions == "auto" else None, out, console)
     else:
         train_named(dataset, read_table, read_vectors, out, console, asked)
     if is_first():

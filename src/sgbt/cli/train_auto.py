@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import typer
 from rich.console import Console
 
 from sgbt.cli.certify_view import show_classes
+from sgbt.cli.train_named import NamedOptions
 from sgbt.cli.train_view import TrainingView, answers, measured
 from sgbt.core.errors import TrainingError
 from sgbt.core.registry import MODELS
 from sgbt.core.shares import ByClass
 from sgbt.data import TextDataset
+from sgbt.embeddings import EmbeddingTable
 from sgbt.threats import SubstitutionTable
 from sgbt.training import PRESETS, method_of, train_auto
 from sgbt.training.config import chosen
@@ -55,26 +58,24 @@ def _given(context: typer.Context, name: str) -> bool:
 
 
 def train_chosen(
-    data: str,
+    asked: NamedOptions,
     dataset: TextDataset,
     table: SubstitutionTable | None,
-    *,
-    seed: int,
+    vectors: Callable[[], EmbeddingTable] | None,
     out: Path,
-    test: bool,
     console: Console,
 ) -> None:
-    """Choose and train on `data`, say what was chosen and why, and what it does with each class of dev."""
-    console.print(f"{data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by")
+    """Choose and train, say what was chosen and why, and what it does with each class of dev."""
+    console.print(f"{asked.data}: {len(dataset.train):,} texts to train on, {len(dataset.dev):,} to choose by")
     with AutoView(console) as view:
-        run = train_auto(dataset, table=table, seed=seed, out=out, listener=view)
+        run = train_auto(dataset, table=table, seed=asked.seed, out=out, listener=view, vectors=vectors)
     auto: dict[str, Any] = run.about["auto"]
     for line in auto["reasons"]:
         console.print(line, soft_wrap=True, highlight=False)
     if len(dataset.dev):
         show_classes(ByClass.from_json(auto["dev_by_class"]), console)
-    if test:
+    if asked.test:
         found = answers(run.model, dataset.test)
         method = method_of(run.about["objective"], run.about["objective_options"])
-        console.print(measured(found, dataset.test, out, method, PRESETS["grams"], seed))
+        console.print(measured(found, dataset.test, out, method, PRESETS["grams"], asked.seed))
         show_classes(found, console)

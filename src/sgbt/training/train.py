@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from sgbt.core.errors import TrainingError, check_seed
 from sgbt.core.files import make_folder
 from sgbt.core.locks import claim
 from sgbt.data import TextDataset, Tokenizer
+from sgbt.embeddings import load_embeddings
 from sgbt.models import AnyModel, Bag, BiLSTM, Sum, TextClassifier, TextCNN, save_classifier
 from sgbt.threats import SubstitutionIndex, SubstitutionTable, Vocabulary
 from sgbt.threats.named import default_table
@@ -136,7 +138,8 @@ def _auto(
             expected='"auto" with its own settings', got="some given beside it", where="train",
             remedy="name a model, such as sgbt.BagOfNgrams(), or leave them out",
         )  # fmt: skip
-    run: Run = train_auto(dataset, table=table if table is not None else default_table(), **options)
+    vectors = partial(load_embeddings, "glove") if table is None else None  # English, as the default table is
+    run: Run = train_auto(dataset, table=table if table is not None else default_table(), vectors=vectors, **options)
     return run
 
 

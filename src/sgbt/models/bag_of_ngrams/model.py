@@ -112,10 +112,13 @@ class BagOfNgrams(nn.Module):
     keys: Tensor
     codes: Tensor
 
-    def __init__(self, config: BagOfNgramsConfig | None = None, **options: Any) -> None:
-        """An untrained model, by the fields of `BagOfNgramsConfig`. Training gives it its features."""
+    def __init__(
+        self, config: BagOfNgramsConfig | None = None, *, vectors: EmbeddingTable | None = None, **options: Any
+    ) -> None:
+        """An untrained model, by the fields of `BagOfNgramsConfig`; `vectors` are for training alone."""
         super().__init__()
         self.config = replace(config or BagOfNgramsConfig(), **options)
+        self.source = vectors
         self.index: RunIndex | None = None
         self.bias = nn.Parameter(torch.zeros(self.config.classes))
         self.adopt(codes=torch.tensor([PADDING, UNKNOWN]), keys=torch.zeros(0, dtype=torch.int64))

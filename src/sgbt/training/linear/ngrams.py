@@ -3,8 +3,9 @@
 A weight is w = r v. r is the log-count ratio of an n-gram of codes (naive Bayes): how much more often texts of a class
 have it than others; v is optimised with an l2 penalty (Wang and Manning 2012, "Baselines and bigrams"). N-grams that
 substitution can bring share the counts of the texts they can occur in, so that an n-gram and what it can become start
-with like weights. The loss is convex and nothing is random, so it has one minimum. It takes minutes; an interrupted
-training starts again.
+with like weights. Where the model has word vectors, an n-gram of one code has w = r v + e u, with e the mean vector of
+its words and u learnt as v is (`sgbt.training.linear.code_vectors`). The loss is convex and nothing is random, so it
+has one minimum. It takes minutes; an interrupted training starts again.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from torch import Tensor
 from sgbt.data import RaggedIds
 from sgbt.models import BagOfNgrams, BagOfNgramsConfig
 from sgbt.models.bag_of_ngrams.margins import Gathered, LabelGrams, by_label, check_room, frequent_grams, gather
+from sgbt.models.bag_of_words.features import places_of
 from sgbt.models.bag_of_words.options import RowSets
 from sgbt.models.worst_case import Margins
 from sgbt.threats.labelled_communities import labelled_codes
 from sgbt.threats.synonym_clusters import cluster_codes
 from sgbt.training.drops import Drops
+from sgbt.training.linear.code_vectors import CodeVectors
 from sgbt.training.linear.edits import Edited, RunsOfPlaces, known_runs
 from sgbt.training.loop.dev_scores import dev_scores
 from sgbt.training.loop.listeners import preparing
@@ -38,6 +41,24 @@ TEMPERATURE = 0.1
 Texts = LabelGrams | Edited
 STEPS = 5
 """Steps of L-BFGS in what is called an epoch elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """The weights of all features, from what is optimised; `vectors` are of the features at `places`."""
+
+    ratios: Tensor
+    places: Tensor
+    vectors: Tensor
+
+    def start(self) -> tuple[Tensor, Tensor]:
+        """What is optimised: own values, and a linear function of the vectors."""
+        shared = torch.zeros(self.vectors.shape[1], self.ratios.shape[1], requires_grad=True)
+        return torch.zeros_like(self.ratios, requires_grad=True), shared
+
+    def of(self, values: Tensor, shared: Tensor) -> Tensor:
+        """The weights, [features, classes]."""
+        return (self.ratios * values).index_add(0, self.places, self.vectors @ shared)
 
 
 @dataclass
@@ -70,6 +91,8 @@ class BagOfNgramsTrainer(Trainer):
         keys = frequent_grams(found, minimum_count=model.config.minimum_count)
         if self.objective.edits is not None:
             keys = known_runs(keys)
+        known = self._vectors()
+        keys = torch.cat([keys, known.keys]).unique()
         model.adopt(codes=model.codes, keys=keys)
         train, dev = (
             self._by_label(parts, part, keys) if len(part) else []
@@ -78,8 +101,15 @@ class BagOfNgramsTrainer(Trainer):
         del found
         log = RunLog.resume(self.folder, epoch=0, step=0)
         ratios = log_count_ratios(train, len(keys), model.config.classes, model.config.prior)
-        self._descend(model, ratios, train, dev, log)
+        self._descend(Weights(ratios, places_of(keys, known.keys), known.vectors), train, dev, log)
+        model.source = None  # vectors are for training alone
         return log
+
+    def _vectors(self) -> CodeVectors:
+        model, corpus = self.model, self.corpus
+        if model.source is None:
+            return CodeVectors.none()
+        return CodeVectors.of(model.maps, corpus.vocabulary, model.source, corpus.counts)
 
     def _gathered(self, examples: Examples, title: str) -> list[Gathered]:
         rows, maps = self._read(examples)
@@ -113,16 +143,17 @@ class BagOfNgramsTrainer(Trainer):
         rows = examples.ids if index is None else examples.rows
         return rows, [RowSets.of(codes, index) for codes in self.model.maps]
 
-    def _descend(self, model: BagOfNgrams, ratios: Tensor, train: list[Texts], dev: list[Texts], log: RunLog) -> None:
-        values = torch.zeros_like(ratios, requires_grad=True)
+    def _descend(self, weights: Weights, train: list[Texts], dev: list[Texts], log: RunLog) -> None:
+        model, moved = self.model, weights.start()
         bias = torch.zeros(model.config.classes, requires_grad=True)
-        optimiser = torch.optim.LBFGS([values, bias], max_iter=STEPS, history_size=10, line_search_fn="strong_wolfe")
+        optimiser = torch.optim.LBFGS([*moved, bias], max_iter=STEPS, history_size=10, line_search_fn="strong_wolfe")
         parts: dict[str, float] = {}
 
         def closure() -> Tensor:
             optimiser.zero_grad()
-            shares = self._losses([part.margins(ratios * values, bias, smooth=TEMPERATURE) for part in train], train)
-            loss = torch.stack([*shares.values()]).sum() + 0.5 * self.config.weight_decay * (values**2).sum()
+            shares = self._losses([part.margins(weights.of(*moved), bias, smooth=TEMPERATURE) for part in train], train)
+            penalty = torch.stack([each.square().sum() for each in moved]).sum()
+            loss = torch.stack([*shares.values()]).sum() + 0.5 * self.config.weight_decay * penalty
             loss.backward()
             parts.update({name: float(share.detach()) for name, share in shares.items()})
             return loss
@@ -131,7 +162,7 @@ class BagOfNgramsTrainer(Trainer):
         for epoch in range(self.config.epochs):
             self.listener.epoch(epoch, self.config.epochs, 1)
             optimiser.step(closure)
-            weight = (ratios * values).detach()
+            weight = weights.of(*moved).detach()
             accuracy = _scores(train, weight, bias.detach(), certifies=False)["accuracy"]
             log.add(epoch=epoch, step=0, parts=dict(parts), accuracy=accuracy, texts=len(self.train))
             self.listener.step(0, dict(parts), accuracy, len(self.train))
