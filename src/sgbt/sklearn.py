@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn import metrics, model_selection
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import _scorer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from sgbt.bridges.scoring import register
 from sgbt.certify.certificate import Certificate
 from sgbt.certify.certifying import certify
 from sgbt.certify.edits import FittedToThreat, ThreatCertificate, certify_against, train_for_threat
@@ -40,9 +42,6 @@ def certified_score(estimator: RobustTextClassifier, X: Sequence[str], y: Sequen
     """
     right = estimator.predict(X) == np.asarray(y)
     return float((right & estimator.certify(X)).mean())
-
-
-register("certified", certified_score)
 
 
 class RobustTextClassifier(ClassifierMixin, BaseEstimator):
@@ -251,3 +250,30 @@ def _texts(X: Sequence[str]) -> tuple[str, ...]:
     if not texts:
         raise ValueError("X must have one text or more, got none")
     return tuple(map(str, texts))
+
+
+def _register(name: str, scorer: Callable[..., float]) -> None:
+    """Let every search and cross-validation take the scorer by its name.
+
+    scikit-learn has no public way to do so: names stand in a dictionary, and every function that takes `scoring` keeps
+    a set of those that there were when it was imported. Where another version keeps them elsewhere, the name is not
+    known there, and the scorer itself is still taken.
+    """
+    getattr(_scorer, "_SCORERS", {}).setdefault(name, scorer)
+    for options in _named_options():
+        options.add(name)
+
+
+def _named_options() -> Iterator[set[str]]:
+    """What the parameter `scoring` may be called, for each function and class that has it."""
+    for module, each in [(part, each) for part in (metrics, model_selection) for each in part.__all__]:
+        with contextlib.suppress(AttributeError, ImportError):  # experimental ones are not there unless asked for
+            known = getattr(module, each)
+            allowed = getattr(known, "_parameter_constraints", getattr(known, "_skl_parameter_constraints", {}))
+            for option in allowed.get("scoring", ()):
+                names = getattr(option, "options", None)
+                if isinstance(names, set):
+                    yield names
+
+
+_register("certified", certified_score)
