@@ -13,3 +13,10 @@ def threat_rows(name: str, what: str) -> str:
     right = [row for row in found if row["predicted"] == row["label"]]
     counted = {"clean": right, "certified": [row for row in right if row["verdict"] == "certified"]}
     return percent(len(counted[what]) / len(found))
+
+
+@figure
+def imdb_threat(part: str, what: str) -> str:
+    """PART clean|certified: a share of the texts of results/threats/imdb.jsonl under the threat with that name."""
+    (row,) = [row for row in rows("threats/imdb") if part in row["threat"]]
+    return percent(row[what] / row["texts"])

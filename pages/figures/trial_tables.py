@@ -10,6 +10,7 @@ FOLD = "imdb, fold 1 of 5"
 
 
 LABELLED = "BagOfNgrams, clusters that labels keep apart"
+TOGETHER = "three lists, "
 
 
 @figure
@@ -87,13 +88,18 @@ def rare_substitutes() -> list[list[str]]:
 def list_trials() -> list[list[str]]:
     """N-grams of clusters that labels keep apart: a line for every trial that was finished."""
     tried = [row for row in rows("trials/scripts") if row["model"] == LABELLED and "failed" not in row]
-    return [
-        [
-            row["trial"].removeprefix("n-grams of "),
-            row["options"]["substitutions"].replace("+", " + "),
-            f"{row['options']['steps']}",
-            f"{row['texts']:,}",
-            *(percent(row[name]) for name in ("clean", "certified")),
-        ]
-        for row in tried
-    ]
+    return [_of_list(row, f"{row['options']['steps']}", f"{row['texts']:,}") for row in tried]
+
+
+@figure
+def union_trials() -> list[list[str]]:
+    """Models for three lists together, on dev: a line for every trial, with the share of words left ambiguous."""
+    tried = [row for row in rows("trials/scripts") if row["trial"].startswith(TOGETHER)]
+    left = [row["options"].get("ambiguous") for row in tried]
+    return [_of_list(row, "" if each is None else percent(each)) for row, each in zip(tried, left, strict=True)]
+
+
+def _of_list(row: Row, *more: str) -> list[str]:
+    name = row["trial"].removeprefix(TOGETHER).removeprefix("n-grams of ")
+    lists = [row["options"]["substitutions"].replace("+", " + ")] if row["model"] == LABELLED else []
+    return [name, *lists, *more, *(percent(row[each]) for each in ("clean", "certified"))]
