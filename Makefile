@@ -26,14 +26,15 @@ demo: $(STAMP)
 	@echo "== Running the demo: sgbt demo"
 	@$(BIN)/sgbt demo
 
+WORKERS ?= 3 # on two cores: many tests wait for processes that they start
 test: $(STAMP) lint types imports
 	@echo "== Running the tests (pytest)"
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not soak"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not soak"
 
 FLOOR ?= 85
 coverage: $(STAMP)
 	@echo "== Running the tests with coverage (at least $(FLOOR) % of lines; FLOOR= changes that)"
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not soak" --cov=sgbt --cov-report=term:skip-covered --cov-fail-under=$(FLOOR)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not soak" --cov=sgbt --cov-report=term:skip-covered --cov-fail-under=$(FLOOR)
 
 pages: $(STAMP)
 	@echo "== Filling the pages from results/"

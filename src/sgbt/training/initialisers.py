@@ -27,6 +27,7 @@ from sgbt.models import BagOfNgramsConfig, BagOfWords, BiLSTM, Network, TextCNN
 from sgbt.threats import Vocabulary
 from sgbt.threats.codes import code_matrix, community_levels
 from sgbt.training.loop.steps import Corpus
+from sgbt.training.objectives.growth import activation_of
 
 RESOLUTION = BagOfNgramsConfig().resolution
 """Of the clusters whose means words start as; coarser than those whose words are tied."""
@@ -120,16 +121,31 @@ def cluster_vectors(
     return torch.from_numpy(means[clusters])
 
 
+@singledispatch
+def _units(model: Any) -> int:
+    """How many features can each copy a coordinate of the word vectors."""
+    return 0
+
+
+@_units.register
+def _filters(model: TextCNN) -> int:
+    return model.config.filters
+
+
+@_units.register
+def _hidden_units(model: BiLSTM) -> int:
+    return model.config.hidden
+
+
 def check_starts_as_linear(model: Network) -> None:
     """Refuse a network that cannot start as a BagOfWords."""
     config = model.config
-    units = int(getattr(config, "hidden", 0) or getattr(config, "filters", 0))
     odd = {
         "pooling = mean": config.pooling != "mean",
-        "activation = tanh": getattr(config, "activation", "tanh") != "tanh",
+        "activation = tanh": activation_of(model) != "tanh",
         "no projection": config.projection is not None,
         f"{config.classes} filters or units and numbers per word at least": config.classes
-        > min(units, model.embedding.width),
+        > min(_units(model), model.embedding.width),
     }
     for expected, fails in odd.items():
         if fails:

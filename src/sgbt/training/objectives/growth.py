@@ -141,9 +141,20 @@ def _of_bilstm(model: BiLSTM, step: Step | None, domain: str) -> list[ConvBounds
     return [LSTMCellBounds.of(lstm, inputs=box, steps=TEXT_LENGTH) for lstm in (model.forwards, model.backwards)]
 
 
+@singledispatch
+def activation_of(model: Any) -> str:
+    """The activation of a network; an LSTM has no other than tanh."""
+    return "tanh"
+
+
+@activation_of.register
+def _of_convolutions(model: TextCNN) -> str:
+    return model.config.activation
+
+
 def _warn_of_kinks(model: Network) -> None:
-    activation = getattr(model.config, "activation", None)  # an LSTM has no choice of activation
-    if activation is not None and not Activation.named(activation).smooth:
+    activation = activation_of(model)
+    if not Activation.named(activation).smooth:
         warnings.warn(
             f"{activation} has a kink: its curvature bound is zero, so the penalty gamma L_SGBT trains "
             "nothing; use tanh, or the objective gbm",
