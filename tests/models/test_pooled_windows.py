@@ -13,7 +13,7 @@ from tests import small
 from tests.reference.slow_windows import Sets, winning_windows
 from torch import Tensor
 
-from sgbt.models import TextCNN, pooled_windows
+from sgbt.models import TextCNN, compiled_loops, pooled_windows
 from sgbt.models.cnn import ACTIVATIONS
 from sgbt.models.pooled_windows import GREATEST, ITSELF, LEAST, greatest_windows_of_sets, windows_in
 from sgbt.models.word_sets import WordSets
@@ -29,7 +29,7 @@ def _numba() -> None:
 
 def plainly(patch: pytest.MonkeyPatch) -> None:
     """Compile nothing, until the patch is undone."""
-    patch.setattr(pooled_windows, "_installed", lambda: False)
+    patch.setattr(compiled_loops, "installed", lambda: False)
 
 
 def case(
@@ -66,7 +66,7 @@ def test_values_and_gradients_are_those_of_every_window_written_out(seed: int, e
     weight.requires_grad_()
     asked = tuple(ENDS.values())
     found = greatest_windows_of_sets(vectors[sets.words], weight, sets, counts, asked, epsilon=epsilon)
-    assert type(found[0].grad_fn).__name__ == "_CompiledBackward"
+    assert type(found[0].grad_fn).__name__ == "_PooledWindowsBackward"
     written: Sets = [[[vectors[one] for one in place] for place in text] for text in texts]
     expected = winning_windows(written, weight, epsilon)
     shares = [torch.randn(each.shape, generator=torch.Generator().manual_seed(seed)) for each in found]
@@ -91,7 +91,7 @@ def test_words_and_windows_that_tie_share_the_gradient_as_the_plain_way_shares_i
     weight.requires_grad_()
     ends = (ITSELF, LEAST, GREATEST)
     gradients = []
-    for way in (pooled_windows._Compiled.apply, pooled_windows._plain):
+    for way in (pooled_windows._PooledWindows.apply, pooled_windows._plain):
         found = way(read, weight, sets, counts, epsilon, ends)
         total = sum((number + 1) * each.cos().sum() for number, each in enumerate(found))
         gradients.append(torch.autograd.grad(total, [read, weight]))
@@ -109,7 +109,7 @@ def test_many_choices_have_a_bit_each_and_too_many_go_the_plain_way() -> None:
         counts = torch.tensor([2])
         for end in (LEAST, GREATEST):
             found = greatest_windows_of_sets(vectors, weight, sets, counts, (end,), epsilon=1.0)[0]
-            assert (type(found.grad_fn).__name__ == "_CompiledBackward") == (choices < 64)
+            assert (type(found.grad_fn).__name__ == "_PooledWindowsBackward") == (choices < 64)
             expected = pooled_windows._plain(vectors, weight, sets, counts, 1.0, (end,))[0]
             gradients = [torch.autograd.grad(each.sum(), vectors)[0] for each in (found, expected)]
             assert torch.allclose(*gradients, atol=1e-6)
@@ -130,7 +130,7 @@ def test_gradients_of_gradients_are_those_of_the_plain_way() -> None:
     read = vectors[sets.words].requires_grad_()
     weight.requires_grad_()
     second = []
-    for way in (pooled_windows._Compiled.apply, pooled_windows._plain):
+    for way in (pooled_windows._PooledWindows.apply, pooled_windows._plain):
         found = way(read, weight, sets, counts, 0.7, (ITSELF, LEAST, GREATEST))
         first = torch.autograd.grad(sum(each.sin().sum() for each in found), [read, weight], create_graph=True)
         second.append(torch.autograd.grad(sum(each.square().sum() for each in first), [read, weight]))

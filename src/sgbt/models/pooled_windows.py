@@ -8,8 +8,6 @@ without writing out what the filters make of every window, and the way back touc
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -19,11 +17,12 @@ from torch import Tensor
 
 from sgbt.bounds.ibp import Pair, extremes_over_choices, through_windows
 from sgbt.core.shapes import Float, Int
+from sgbt.models.compiled_loops import compiled_for, plain_gradients
+from sgbt.models.set_extremes import MOST_CHOICES, holders
 from sgbt.models.word_sets import WordSets
 
 Weight = Float[Tensor, "filters width size"]
 Counts = Int[Tensor, " texts"]
-MOST_CHOICES = 63
 LEAST, GREATEST, ITSELF = 0, 1, 2
 """What of a box: its lower end, its upper end, or its first word."""
 
@@ -51,7 +50,8 @@ def greatest_windows_of_sets(
 ) -> tuple[Tensor, ...]:
     """The same of boxes around sets of words, drawn towards each set's first word by `epsilon`: of their lower ends
     (`LEAST`), of their upper ones (`GREATEST`), and of the first words alone (`ITSELF`)."""
-    way = _Compiled.apply if _compiled_for(vectors, weight, sets) else _plain
+    compiled = sets.choices.shape[1] <= MOST_CHOICES and compiled_for(vectors, weight)
+    way = _PooledWindows.apply if compiled else _plain
     found: tuple[Tensor, ...] = way(vectors, weight, sets, counts, epsilon, ends)
     return found
 
@@ -82,23 +82,6 @@ def windows_of_sets(vectors: Tensor, weight: Weight, sets: WordSets, bias: Tenso
     return through_windows([low for low, _ in ends], [high for _, high in ends], bias, sets.places)
 
 
-def _compiled_for(vectors: Tensor, weight: Tensor, sets: WordSets) -> bool:
-    """Whether the compiled loops are for these numbers: each choice of a set has a bit of a positive number."""
-    return (
-        sets.choices.shape[1] <= MOST_CHOICES
-        and vectors.device.type == "cpu"
-        and vectors.dtype == weight.dtype
-        and vectors.dtype in (torch.float32, torch.float64)
-        and not torch.is_autocast_enabled("cpu")
-        and _installed()
-    )
-
-
-@cache
-def _installed() -> bool:
-    return find_spec("numba") is not None
-
-
 def _greatest(windows: Tensor, counts: Tensor) -> Tensor:
     real = torch.arange(windows.shape[1], device=windows.device) < counts.unsqueeze(1)
     return windows.masked_fill(~real.unsqueeze(-1), -torch.inf).amax(dim=1)
@@ -115,7 +98,7 @@ def _plain(
     return tuple(_greatest(found[end], counts) for end in ends)
 
 
-class _Compiled(torch.autograd.Function):
+class _PooledWindows(torch.autograd.Function):
     """One output [texts, filters] for each of the `ends` of the sets."""
 
     @staticmethod
@@ -133,7 +116,7 @@ class _Compiled(torch.autograd.Function):
             tables = F.linear(vectors, flat.flatten(0, 1)).view(1, *shape).expand(3, *shape).numpy()
         else:
             tables, values = vectors.new_empty(3, *shape).numpy(), vectors.new_empty(len(vectors), filters)
-            who = np.empty((2, *shape), np.int32 if sets.choices.shape[1] < 32 else np.int64)
+            who = holders(shape, sets)
             for offset in range(size):
                 torch.mm(vectors, flat[offset].T, out=values)
                 extremes(values.numpy(), starts, members, epsilon, offset, tables, who)
@@ -157,9 +140,7 @@ class _Compiled(torch.autograd.Function):
         nothing = (None,) * 4
         needed = ctx.needs_input_grad[:2]
         if torch.is_grad_enabled():  # for gradients of gradients
-            wanted = [value for value, need in zip((vectors, weight), needed, strict=True) if need]
-            back = iter(torch.autograd.grad(_plain(vectors, weight, *ctx.asked), wanted, gradients, create_graph=True))
-            return (*(next(back) if need else None for need in needed), *nothing)
+            return (*plain_gradients(_plain, (vectors, weight), needed, ctx.asked, gradients), *nothing)
         from sgbt.models.winning_windows import spread
 
         sets, counts, *_ = ctx.asked

@@ -145,6 +145,28 @@ def spread(
 
 
 @compiled
+def spread_over_sets(
+    gradient: Floats, who: Holders, starts: Ints, members: Ints, epsilon: float, wrt_values: Floats
+) -> None:
+    """The way back of one end of `extremes`: what `gradient` [sets, numbers] gives to values [words, numbers]."""
+    share = gradient.dtype.type(epsilon)
+    own = gradient.dtype.type(1) - share
+    for one in range(len(starts) - 1):
+        first, several = starts[one], starts[one + 1] - starts[one] > 1
+        for number in range(gradient.shape[1]):
+            given, having = gradient[one, number], who[one, number]
+            part = share * given / _bits(having) if several else given
+            member = first
+            while having:
+                if having & 1:
+                    wrt_values[members[member], number] += part
+                having >>= 1
+                member += 1
+            if several and own:
+                wrt_values[members[first], number] += own * given
+
+
+@compiled
 def _sum(table: Floats, place: Ints, window: int, number: int) -> Any:
     total = table[place[window], 0, number]
     for offset in range(1, table.shape[1]):

@@ -13,11 +13,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgbt.bounds.ibp import Pair, extremes_over_choices, through_lstm, worst_logits
+from sgbt.bounds.ibp import Pair, worst_logits
 from sgbt.core.errors import ModelError
 from sgbt.models.bilstm import BiLSTM, reversed_within
+from sgbt.models.box_recurrence import states_of_sets
 from sgbt.models.cnn import ACTIVATIONS, TextCNN
 from sgbt.models.pooled_windows import GREATEST, ITSELF, LEAST, greatest_windows_of_sets, windows_in, windows_of_sets
+from sgbt.models.set_extremes import extremes_of_sets
 from sgbt.models.shapes import Allowed, Choices, Labels, Logits, Mask
 from sgbt.models.word_sets import WordSets
 from sgbt.threats.vocabulary import PADDING
@@ -162,21 +164,14 @@ def _for_filters(model: TextCNN, ids: Tensor, allowed: Tensor) -> tuple[Tensor, 
 
 @_box.register
 def _bilstm_box(model: BiLSTM, ids: Tensor, allowed: Tensor, mask: Tensor, epsilon: float) -> Pair:
-    lengths = mask.sum(dim=1).clamp(min=1)
-    sets = WordSets.of(ids, allowed)
-    vectors = model.embedding(sets.words)
-    directions = []
-    for lstm in (model.forwards, model.backwards):
-        bias = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
-        gates = F.linear(vectors, lstm.get_parameter("weight_ih_l0"), bias)
-        ends = extremes_over_choices(gates, sets.choices, sets.allowed, epsilon=epsilon)
-        directions.append([F.embedding(sets.places, end) for end in ends])
-    ahead, behind = directions
-    lower, upper = (
-        torch.stack([there, reversed_within(back, lengths)]).permute(2, 0, 1, 3)
-        for there, back in zip(ahead, behind, strict=True)
-    )
-    recurrent = torch.stack([lstm.get_parameter("weight_hh_l0") for lstm in (model.forwards, model.backwards)])
-    states = through_lstm((lower, upper), recurrent)
-    lower, upper = (model.pool([end[:, 0], end[:, 1]], lengths) for end in states)
+    lengths, order = mask.sum(dim=1).clamp(min=1).sort(descending=True, stable=True)
+    sets, lstms = WordSets.of(ids[order], allowed[order]), (model.forwards, model.backwards)
+    behind = reversed_within(sets.places.unsqueeze(-1), lengths).squeeze(-1)
+    weight = torch.cat([lstm.get_parameter("weight_ih_l0") for lstm in lstms])
+    bias = torch.cat([lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0") for lstm in lstms])
+    ends = extremes_of_sets(F.linear(model.embedding(sets.words), weight, bias), sets, epsilon=epsilon)
+    low, high = (torch.stack(end.chunk(len(lstms), dim=1)) for end in ends)
+    recurrent = torch.stack([lstm.get_parameter("weight_hh_l0") for lstm in lstms])
+    states = states_of_sets(low, high, recurrent, torch.stack([sets.places, behind]), lengths)
+    lower, upper = (model.pool(end.unbind(dim=1), lengths)[order.argsort()] for end in states)
     return lower, upper
