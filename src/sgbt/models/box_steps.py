@@ -6,10 +6,12 @@ Gates stand in torch's order: input, forget, cell, output. A gate g between 0 an
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sgbt.models.rational_tanh import HALF, compiled_loop, sigmoid, tanh
+from sgbt.models.rational_tanh import HALF, compiled_inline, compiled_loop, sigmoid, tanh
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
@@ -76,6 +78,19 @@ def ahead(
             half[one] = HALF * (y - x)
 
 
+@compiled_inline
+def _scaled_back(below: Any, above: Any, x: Any, y: Any, asked: tuple[Any, Any]) -> tuple[Any, Any, Any, Any]:
+    """What is asked of a box [x, y] and of the arguments of its gate, a sigmoid [below, above], from what is `asked` of
+    the box that the gate scales."""
+    nothing, whole = np.float32(0), np.float32(1)
+    dx = asked[0] * (below if x >= 0 else above)
+    dy = asked[1] * (above if y >= 0 else below)
+    first, second = asked[0] * x, asked[1] * y
+    wrt_below = (first if x >= 0 else nothing) + (nothing if y >= 0 else second)
+    wrt_above = (nothing if x >= 0 else first) + (second if y >= 0 else nothing)
+    return dx, dy, wrt_below * below * (whole - below), wrt_above * above * (whole - above)
+
+
 @compiled_loop
 def back(
     word: int,
@@ -100,7 +115,7 @@ def back(
     """
     size = cells.shape[3]
     low_out, high_out = np.empty(4 * size, np.float32), np.empty(4 * size, np.float32)
-    nothing, whole = np.float32(0), np.float32(1)
+    whole = np.float32(1)
     for row in range(rows):
         low, high = gates[word, 0, row], gates[word, 1, row]
         old_low, old_high = cells[word, 0, row], cells[word, 1, row]
@@ -110,37 +125,22 @@ def back(
         left_low, left_high = wrt_cells[0, row], wrt_cells[1, row]
         for one in range(size):
             x, y = tanh(cell_low[one]), tanh(cell_high[one])
-            gx = out_low[one] + HALF * (mid[one] - half[one])
-            gy = out_high[one] + HALF * (mid[one] + half[one])
-            ol, oh = low[3 * size + one], high[3 * size + one]
-            dx, dy = gx * (ol if x >= 0 else oh), gy * (oh if y >= 0 else ol)
-            sx, sy = gx * x, gy * y
-            dol = (sx if x >= 0 else nothing) + (nothing if y >= 0 else sy)
-            doh = (nothing if x >= 0 else sx) + (sy if y >= 0 else nothing)
-            low_out[3 * size + one] = dol * ol * (whole - ol)
-            high_out[3 * size + one] = doh * oh * (whole - oh)
+            below, above = low[3 * size + one], high[3 * size + one]
+            asked = out_low[one] + HALF * (mid[one] - half[one]), out_high[one] + HALF * (mid[one] + half[one])
+            dx, dy, low_out[3 * size + one], high_out[3 * size + one] = _scaled_back(below, above, x, y, asked)
             left_low[one] += dx * (whole - x * x)
             left_high[one] += dy * (whole - y * y)
         for one in range(size):
-            gx, gy = left_low[one], left_high[one]
-            x, y, il, ih = low[2 * size + one], high[2 * size + one], low[one], high[one]
-            dx, dy = gx * (il if x >= 0 else ih), gy * (ih if y >= 0 else il)
-            sx, sy = gx * x, gy * y
-            dil = (sx if x >= 0 else nothing) + (nothing if y >= 0 else sy)
-            dih = (nothing if x >= 0 else sx) + (sy if y >= 0 else nothing)
-            low_out[one] = dil * il * (whole - il)
-            high_out[one] = dih * ih * (whole - ih)
+            x, y = low[2 * size + one], high[2 * size + one]
+            asked = left_low[one], left_high[one]
+            dx, dy, low_out[one], high_out[one] = _scaled_back(low[one], high[one], x, y, asked)
             low_out[2 * size + one] = dx * (whole - x * x)
             high_out[2 * size + one] = dy * (whole - y * y)
         for one in range(size):
-            gx, gy = left_low[one], left_high[one]
-            x, y, fl, fh = old_low[one], old_high[one], low[size + one], high[size + one]
-            left_low[one], left_high[one] = gx * (fl if x >= 0 else fh), gy * (fh if y >= 0 else fl)
-            sx, sy = gx * x, gy * y
-            dfl = (sx if x >= 0 else nothing) + (nothing if y >= 0 else sy)
-            dfh = (nothing if x >= 0 else sx) + (sy if y >= 0 else nothing)
-            low_out[size + one] = dfl * fl * (whole - fl)
-            high_out[size + one] = dfh * fh * (whole - fh)
+            below, above, asked = low[size + one], high[size + one], (left_low[one], left_high[one])
+            left_low[one], left_high[one], low_out[size + one], high_out[size + one] = _scaled_back(
+                below, above, old_low[one], old_high[one], asked
+            )
         to_low, to_high = wrt_low[places[word, row]], wrt_high[places[word, row]]
         to_middle, to_radius = wrt_given[0, row], wrt_given[1, row]
         for one in range(4 * size):

@@ -38,32 +38,33 @@ FAR = np.float32(7.90531110763549805)
 """From here on tanh is 1 in float32."""
 HALF = np.float32(0.5)
 
-_compiled = numba.njit(inline="always", fastmath={"arcp", "contract"}, cache=True)
+compiled_inline = numba.njit(inline="always", fastmath={"arcp", "contract"}, cache=True)
+"""Compiles functions of such numbers."""
 compiled_loop = numba.njit(fastmath={"arcp", "contract"}, error_model="numpy", nogil=True, cache=True)
 """Compiles loops over such numbers."""
 
 
-@_compiled
+@compiled_inline
 def clipped(x: Any) -> Any:
     """The number of the same tanh that is nearest to zero."""
     return min(max(x, -FAR), FAR)
 
 
-@_compiled
+@compiled_inline
 def above(x: Any, square: Any) -> Any:
     """The numerator of tanh(x)."""
     y = square
     return x * (A0 + y * (A1 + y * (A2 + y * (A3 + y * (A4 + y * (A5 + y * A6))))))
 
 
-@_compiled
+@compiled_inline
 def below(square: Any) -> Any:
     """The denominator."""
     y = square
     return B0 + y * (B1 + y * (B2 + y * B3))
 
 
-@_compiled
+@compiled_inline
 def tanh(x: Any) -> Any:
     """The quotient."""
     x = clipped(x)
@@ -71,7 +72,7 @@ def tanh(x: Any) -> Any:
     return above(x, square) / below(square)
 
 
-@_compiled
+@compiled_inline
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
     return HALF + HALF * tanh(HALF * x)
