@@ -110,9 +110,9 @@ def test_without_dev_or_table_there_is_a_model_all_the_same():
 
 
 def test_settings_follow_the_size():
-    assert SizeSettings.of(100_000, 2) == SizeSettings(4, 2, several=True)
-    assert SizeSettings.of(5_000_000, 2) == SizeSettings(4, 2, several=False)
-    assert SizeSettings.of(2_800_000, 20).longest == 2
+    assert SizeSettings.of(100_000, 2) == SizeSettings(4, 2, 3.0, several=True)
+    assert SizeSettings.of(5_000_000, 2) == SizeSettings(4, 2, 3.0, several=False)
+    assert SizeSettings.of(2_800_000, 20) == SizeSettings(2, 3, 0.5, several=False)
 
 
 def test_what_auto_cannot_use_is_refused():

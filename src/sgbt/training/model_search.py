@@ -102,6 +102,7 @@ class ModelSearch:
             classes=self.dataset.classes,
             longest=self.settings.longest,
             minimum_count=self.settings.minimum_count,
+            prior=self.settings.prior,
             vectors=self.vectors,
         )
         return self._fitted("n-grams over synonym clusters", model)
