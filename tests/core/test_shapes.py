@@ -35,7 +35,7 @@ CASES = f"not ({ENUMERATED}) or 0-1 or 4-2 or 0-2-2-2"
 
 
 def test_every_tensor_that_passes_has_the_shape_that_is_written() -> None:
-    options = "-q -x -p tests.shapes -p no:cacheprovider".split()
+    options = ["-q", "-x", "-p", "tests.shapes", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *options, "-k", CASES, *TESTS]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
