@@ -121,13 +121,13 @@ class RobustTextClassifier(ClassifierMixin, BaseEstimator):
         beside = ("objective", "epochs", "model_options", "objective_options", "config")
         if self.threat is not None and (self.objective or self.objective_options):
             raise TrainingError(
-                expected="a threat alone", got="an objective beside it", where="the parameter threat",
+                expected="a threat alone", got="an objective as well", where="the parameter threat",
                 remedy="leave the objective out",
             )  # fmt: skip
         if self.model == AUTO and (named := [name for name in beside if getattr(self, name)]):
             raise TrainingError(
                 expected="auto alone: it chooses its settings",
-                got=f"{named[0]} beside it",
+                got=f"{named[0]} as well",
                 where="the parameter model",
                 remedy=f"leave it out, or name one of {', '.join(MODELS)}",
             )

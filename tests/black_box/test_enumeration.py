@@ -109,7 +109,7 @@ def test_rows_that_claim_too_much_are_not_taken_over(tmp_path):
         {"verdict": "misclassified", "predicted": 1 - row["label"], "witness": None},
     ):
         out.write_text(json.dumps(row | claim) + "\n")
-        with pytest.raises(CertificateError, match="says what is so"):
+        with pytest.raises(CertificateError, match="a true row"):
             certify_encoded(classify, texts, ENCODER, labels=labels, fingerprint="a 1", out=out)
 
 

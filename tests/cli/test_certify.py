@@ -153,7 +153,7 @@ def _verify_against_a_threat(
     lines[-1]["margin"] += 1e-3
     out.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert walked.run(*words, "--threat", "typos:1 + delete:1:any") == 1
-    assert f"a row for text {lines[-1]['index']} that says what is so" in capfd.readouterr().err
+    assert f"a true row for text {lines[-1]['index']}" in capfd.readouterr().err
     assert walked.run(*words, "--threat", "typos:1") == 1
     assert "the threat 'typos:1 + delete:1:any'" in capfd.readouterr().err
     assert walked.run(*words, "--attacks", str(out)) == 2

@@ -95,7 +95,7 @@ def _within(
 ) -> tuple[str, Attack, AttackReach]:
     """The attack by its name, and what it may make of texts."""
     if threat is not None and (table is not None or stop_words):
-        raise AttackError(expected="a threat alone", got="a table or stop words beside it", where="attack")
+        raise AttackError(expected="a threat alone", got="a table or stop words as well", where="attack")
     if threat is not None and threat.only_substitutions and threat.total is None and threat.edits[0].at_most is None:
         table, threat = threat.edits[0].table, None  # any number of words: as rows of tables always were
     method = method or ("pwws" if threat is None else "greedy")

@@ -74,7 +74,7 @@ def replay(
     for row, again in zip(chosen, made, strict=True):
         if again.status != FAILED:
             raise ForgedRowError(
-                expected=f"a row of {row.title} for text {row.index} that says what is so",
+                expected=f"a true row of {row.title} for text {row.index}",
                 got=f"status {row.status}, where the same attack breaks the text",
                 where=where,
                 remedy="attack this model again",

@@ -139,7 +139,7 @@ def certify(
         if table is not None or max_substitutions is not None or isinstance(classifier, Prepared):
             raise CertificateError(
                 expected="a threat alone, of a classifier",
-                got="a table, a budget or a prepared classifier beside it",
+                got="a table, a budget or a prepared classifier as well",
                 where="certify",
                 remedy="join them: Threat.substitutions(table, at_most=2) | ...",
             )

@@ -44,7 +44,7 @@ def explain_(
 
             if max_substitutions is not None:
                 raise CertificateError(
-                    expected="budgets within the threat", got="--max-substitutions beside it", where="--threat"
+                    expected="budgets within the threat", got="--max-substitutions as well", where="--threat"
                 )
             defended = view.number_of(classifier, defend or label)
             view.show_threat(explain_against(classifier, text, asked, label=defended), asked, classifier, console)

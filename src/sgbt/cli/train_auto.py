@@ -45,7 +45,7 @@ def model_named(context: typer.Context, given: str | None) -> str:
     elif named:
         raise TrainingError(
             expected="auto alone: it chooses its settings",
-            got=f"--{named[0]} beside it",
+            got=f"--{named[0]} as well",
             where="--model",
             remedy=f"leave it out, or name one of {', '.join(MODELS)}",
         )

@@ -170,7 +170,7 @@ def refuse_beside_published(context: typer.Context) -> None:
         if source is not None and source.name == "COMMANDLINE":
             raise TrainingError(
                 expected="a published model alone: its cell says data, options and seed",
-                got=f"{name} beside it",
+                got=f"{name} as well",
                 where=f"--preset {context.params['preset']}",
                 remedy="leave it out",
             )

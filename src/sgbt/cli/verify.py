@@ -1,4 +1,4 @@
-"""`sgbt verify`: rows of certificates in; what was checked, or the first row that says what is not so, out."""
+"""`sgbt verify`: rows of certificates in; what was checked, or the first false row, out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sgbt.core.errors import CertificateError, ForgedRowError
 
 console = Screen()
 FORGED = 1
-"""The exit code when a row says what is not so; 2 is for files and options that cannot be used."""
+"""The exit code when a row is false; 2 is for files and options that cannot be used."""
 SaveTexts = Annotated[
     Path | None, typer.Option(help="Also write the texts of the rows there, for the independent checker.")
 ]

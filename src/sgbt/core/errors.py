@@ -96,7 +96,7 @@ class CertificateError(SgbtError):
 
 
 class ForgedRowError(CertificateError):
-    """A row that says what is not so: it cannot be proven, or it is about another model, table or text."""
+    """A false row: it cannot be proven, or it is about another model, table or text."""
 
 
 class RegistryError(SgbtError):

@@ -135,7 +135,7 @@ def _auto(
         raise TrainingError(expected='a model or "auto"', got=repr(name), where="train")
     if any(each is not None for each in named):
         raise TrainingError(
-            expected='"auto" with its own settings', got="some given beside it", where="train",
+            expected='"auto" with its own settings', got="some given as well", where="train",
             remedy="name a model, such as sgbt.BagOfNgrams(), or leave them out",
         )  # fmt: skip
     vectors = partial(load_embeddings, "glove") if table is None else None  # English, as the default table is

@@ -143,7 +143,7 @@ def check_true(
     labels: Mapping[int, int] | None = None,
     where: str,
 ) -> None:
-    """That every attack row names this model, or none, and says what is so.
+    """That every attack row names this model, or none, and is true.
 
     The swaps, written as attacks write them, make the perturbed text of the original; where the row names what it is
     `against`, a table has them all, and a threat allows the text; the model gives both texts the labels that the row
@@ -214,7 +214,7 @@ def _beyond_threat(row: AttackResult, against: Against | None, tokenizer: Tokeni
 def contradicted(row: AttackResult, fault: str, where: str) -> ForgedRowError:
     """The error that names an attack row and what it says wrongly."""
     return ForgedRowError(
-        expected=f"a row of {row.method} for text {row.index} that says what is so",
+        expected=f"a true row of {row.method} for text {row.index}",
         got=fault,
         where=where,
         remedy="attack this model again",

@@ -120,7 +120,7 @@ def sampled(rows: Sequence[Row], sample: Sample, seed: int) -> list[Row]:
 def forged(index: int, fault: str, where: str) -> ForgedRowError:
     """The error that names a row and what it says wrongly."""
     return ForgedRowError(
-        expected=f"a row for text {index} that says what is so",
+        expected=f"a true row for text {index}",
         got=fault,
         where=where,
         remedy="these rows prove nothing: certify again",

@@ -1,4 +1,4 @@
-"""verify: every row of a file of certificates is proven again, or the first that says what is not so is named."""
+"""verify: every row of a file of certificates is proven again, or the first false one is named."""
 
 from __future__ import annotations
 

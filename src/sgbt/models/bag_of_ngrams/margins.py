@@ -138,7 +138,7 @@ def _refusal(rows: RaggedIds, maps: Sequence[RowSets], *, longest: int, ending: 
     shorter = {length: _least(rows, maps, longest=length, ending=ending) for length in range(1, longest)}
     fits = [f"longest = {length} (about {count:,.0f})" for length, count in shorter.items() if count <= MOST_ENTRIES]
     return TrainingError(
-        expected=f"at most {MOST_ENTRIES:,} runs of codes that substitution can bring to the texts",
+        expected=f"at most {MOST_ENTRIES:,} n-grams of clusters that substitution can bring to the texts",
         got=f"about {_least(rows, maps, longest=longest, ending=ending):,.0f} in {len(rows):,} texts",
         where="a BagOfNgrams",
         remedy=f"{f'set {fits[-1]}, ' if fits else ''}lower its resolutions, so that fewer words are ambiguous, or its "

@@ -122,7 +122,7 @@ class BagOfWords(nn.Module):
         """Take the features: a code for every id of the vocabulary, and sorted keys. All weights become zero."""
         largest = int(codes.max()) if len(codes) and not codes.is_meta else 0
         if len(codes) > LARGEST or largest >= LARGEST:
-            raise ModelError(expected=f"fewer than {LARGEST:,} words and codes", got=f"{len(codes):,} words")
+            raise ModelError(expected=f"fewer than {LARGEST:,} words and clusters", got=f"{len(codes):,} words")
         self.register_buffer("codes", codes.to(torch.int64).to(self.bias.device))
         self.register_buffer("keys", keys.to(self.bias.device))
         rows = len(codes) + len(keys)

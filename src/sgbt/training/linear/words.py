@@ -61,14 +61,14 @@ def fit_features(model: BagOfWords, corpus: Corpus, train: Examples) -> None:
 
 
 def _check_room(model: BagOfWords, kinds: PositionKinds, sets: RowSets) -> None:
-    """Refuse texts whose ways to put a word between codes memory cannot hold, neither one by one nor as tables."""
+    """Refuse texts with more combinations of features than memory can hold, neither one by one nor as tables."""
     total, tables = kinds.options(sets), 0
     for reads in (READS[name] for name in model.config.features):
         tables += kinds.read_by(reads, sets).options(sets if reads.word else sets.by_code)
     if total > MOST_LISTED and tables > MOST_FEATURES:
         raise TrainingError(
-            expected=f"at most {MOST_FEATURES:,} features of words beside codes, in all texts together",
-            got=f"{tables:,}, of {total:,} ways to put a word between codes",
+            expected=f"at most {MOST_FEATURES:,} features of words and neighbouring clusters, in all texts",
+            got=f"{tables:,}, of {total:,} combinations of a word and its neighbours' clusters",
             where="a BagOfWords",
             remedy="let it read single words (features = []), lower its resolution, or take a smaller table",
         )
