@@ -1,7 +1,7 @@
 """What training costs, as ratios within one run: steps of every objective against a standard step, and what makes
 steps cheap.
 
-Run: python benchmarks/training.py [--quick] [--out FILE]. Needs IMDB and GloVe (300 numbers a word) and, for the
+Run: python benchmarks/training.py [--quick] [--rounds N] [--out FILE]. Needs IMDB and GloVe (300 numbers a word) and, for the
 objectives that take substitutions, the counter-fitted table. The ways that are compared take turns, step by step, on
 the same batches, and medians of processor time (one thread) are reported: what else the machine does meets all of
 them alike.
@@ -98,6 +98,7 @@ def spread(steps: Iterator[Step], count: int) -> list[Step]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer batches and rounds: about two minutes")
+    parser.add_argument("--rounds", type=int, help="how often each way has its turn: 8, or 3 where quick")
     parser.add_argument("--out", type=Path, help="JSON lines of what is measured")
     arguments = parser.parse_args()
     quick = arguments.quick
@@ -127,12 +128,12 @@ def main() -> None:
         made.embedding.adopt(vocabulary)
         return made.train()
 
-    rounds = 3 if quick else 8
+    rounds = arguments.rounds or (3 if quick else 8)
     rows: list[dict[str, object]] = []
     for kind in (TextCNN, BiLSTM):
         for group, turns in (
             ((Standard(), GBM(), SGBT(), SEM()), 3 * rounds),
-            ((Standard(), IBP(ramp_epochs=0), Certified(ramp_epochs=0), ATFL(), ASCC()), 1 if quick else 2),
+            ((Standard(), IBP(ramp_epochs=0), Certified(ramp_epochs=0), ATFL(), ASCC()), max(rounds // 4, 1)),
         ):
             some = steps[:2] if quick and len(group) > 4 else steps
             ways = {each.name: Stepper(each.prepare(model(kind), corpus), each, steps[0]) for each in group}
@@ -142,7 +143,7 @@ def main() -> None:
         ways = {"buckets": stepper, f"padded to {LONGEST}": lambda step, take=stepper: take(padded(step, LONGEST))}
         rows += told(kind.__name__, "texts of like length together", compared(ways, steps, rounds), "buckets")
     rows += distinct(model(TextCNN), steps, rounds)
-    rows += denormal(model(BiLSTM), steps, 1 if quick else 2)
+    rows += denormal(model(BiLSTM), steps, max(rounds // 4, 1))
     if arguments.out:
         write_rows(arguments.out, ({**row, "texts": BATCH} for row in rows))
 
