@@ -1,10 +1,10 @@
 """What training costs, as ratios within one run: steps of every objective against a standard step, and what makes
 steps cheap.
 
-Run: python benchmarks/training.py [--quick] [--rounds N] [--out FILE]. Needs IMDB and GloVe (300 numbers a word) and, for the
-objectives that take substitutions, the counter-fitted table. The ways that are compared take turns, step by step, on
-the same batches, and medians of processor time (one thread) are reported: what else the machine does meets all of
-them alike.
+Run: python benchmarks/training.py [--quick] [--rounds N] [--out FILE]. Needs IMDB and GloVe (300 numbers a word) and,
+for the objectives that take substitutions, the counter-fitted table. The ways that are compared take turns, step by
+step, on the same batches, and medians of processor time (one thread) are reported: what else the machine does meets all
+of them alike.
 """
 
 from __future__ import annotations
