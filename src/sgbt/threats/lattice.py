@@ -36,7 +36,10 @@ class ChoiceSets:
 
     def number_of(self, ids: frozenset[int] | set[int]) -> int:
         """The number of a set that is not empty."""
-        key = tuple(sorted(ids))
+        return self.number_of_sorted(tuple(sorted(ids)))
+
+    def number_of_sorted(self, key: tuple[int, ...]) -> int:
+        """The same of ids that ascend, none of them twice."""
         found = self._numbers.get(key)
         if found is None:
             found = self._numbers[key] = len(self._sets)
@@ -208,7 +211,9 @@ class LatticeBuilder:
         The first node is the one with the lowest key. Nodes from which the last one cannot be reached may be left.
         `spans` says between which places, the first numbers of keys, each word of the text stands.
         """
-        edges = np.concatenate([self.taken[1], np.array(self.edges, dtype=np.int64).reshape(-1, 5)])
+        edges = self.taken[1]
+        if self.edges:
+            edges = np.concatenate([edges, np.array(self.edges, dtype=np.int64)])
         keys = self._all_keys()
         rank = np.empty(len(keys), dtype=np.int64)
         rank[np.lexsort(keys.T[::-1])] = np.arange(len(keys))
@@ -216,7 +221,8 @@ class LatticeBuilder:
         stands_for = _whole_words(edges, keys[:, 0], np.array(spans, dtype=np.int64).reshape(-1, 2))
         stands_for[[len(self.taken[1]) + edge for edge in self.standing]] = list(self.standing.values())
         source, target = rank[edges[:, 0]], rank[edges[:, 1]]
-        order = np.argsort(target, kind="stable")
+        short = len(keys) <= np.iinfo(np.uint16).max  # sorts faster
+        order = np.argsort(target.astype(np.uint16) if short else target, kind="stable")
         edges, source, target = edges[order], source[order], target[order]
         limits = [(KINDS.index(edit.kind), edit.at_most) for edit in threat.edits]
         return Lattice(

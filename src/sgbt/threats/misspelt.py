@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +10,10 @@ from sgbt.threats.near_words import NearWords, Strings
 from sgbt.threats.token_classes import JOINED_WORDS, OTHER, WORD, Kind, are, is_word_character, kind_of
 from sgbt.threats.vocabulary import UNKNOWN, Vocabulary
 
-Found = tuple[tuple[int, Kind, int], ...]
+Found = tuple[tuple[int, int, int], ...]
 """Triples (edits, class, number of the set of ids)."""
+BY_ID, BY_KIND, BY_AWAY = 32, 4, 2
+"""Bits of an id, a class and a number of edits."""
 
 
 class Misspelt:
@@ -28,19 +28,19 @@ class Misspelt:
         listed = [(word, number) for word, number in vocabulary.index.items() if kind_of(word) is not None]
         listed += [(word, UNKNOWN) for word in JOINED_WORDS if word not in vocabulary.index]
         self._near = NearWords([word for word, _ in listed])
-        self._ids = [number for _, number in listed]
-        self._kinds = [kind_of(word) or Kind.RUN for word, _ in listed]
+        self._ids = np.array([number for _, number in listed], dtype=np.int64)
+        self._kinds = np.array([kind_of(word) or Kind.RUN for word, _ in listed], dtype=np.int64)
         self._index = vocabulary.index
         self._sets = sets
 
-    def unchanged(self, text: str) -> tuple[Kind, int] | None:
+    def unchanged(self, text: str) -> tuple[int, int] | None:
         """The class and set of a string that is a word as it is."""
         kind = kind_of(text)
         return None if kind is None else (kind, self._sets.number_of({self._index.get(text, UNKNOWN)}))
 
     def changed(self, text: str, edits: int) -> Found:
         """What a string becomes by 1 to `edits` edits, each word at its smallest number of them."""
-        return self._found(self._near.within(text, edits), self._unknown(text, edits))
+        return Misspelt.answers(self, Strings.of([text]), edits)[0][0]
 
     def answers(self, asked: Strings, most: int) -> tuple[list[Found], Ints]:
         """What many strings become by 1 to `most` edits, or as they are (0): answers, and which one each has.
@@ -52,38 +52,52 @@ class Misspelt:
             return self._answers_unchanged(asked)
         place, words, away = self._near.many(asked, most)
         place, words, away = place[away > 0], words[away > 0], away[away > 0]
-        bounds = np.searchsorted(place, np.arange(len(asked.begin)))
-        shape, marked = _shapes(asked, most), _are_nearly_numbers(asked, most)
-        own = (marked | (np.diff(bounds) > 0)) * np.arange(1, len(shape) + 1)
-        _, first, of = np.unique(own << 16 | shape, return_index=True, return_inverse=True)
-        pairs, found, rules = list(zip(words.tolist(), away.tolist(), strict=True)), [], {}
-        for row in first.tolist():
+        shape, own = _shapes(asked, most), _are_nearly_numbers(asked, most)
+        marked = own.copy()
+        own[place] = True
+        _, first, of = np.unique(
+            (own * np.arange(1, len(own) + 1)) << 16 | shape, return_index=True, return_inverse=True
+        )
+        unknown, rules = [], {}
+        for answer, row in enumerate(first.tolist()):
             key = (int(shape[row]), row if marked[row] else -1)
             if key not in rules:
                 rules[key] = self._unknown(asked.text(row), most)
-            found.append(self._found(pairs[bounds[row] : bounds[row + 1]], rules[key]))
-        return found, of
+            unknown += [(answer, many, kind, UNKNOWN) for many, kind in rules[key]]
+        near = np.stack([of[place], away, self._kinds[words], self._ids[words]], axis=1)
+        return self._grouped(np.concatenate([near, np.array(unknown, dtype=np.int64).reshape(-1, 4)]), len(first)), of
+
+    def _grouped(self, rows: Ints, answers: int) -> list[Found]:
+        """Rows (answer, edits, class, id) as answers with sets of ids."""
+        shifts = np.array([BY_ID + BY_KIND + BY_AWAY, BY_ID + BY_KIND, BY_ID, 0])
+        keys = np.unique((rows << shifts).sum(axis=1))
+        groups, begin = np.unique(keys >> BY_ID, return_index=True)
+        ids, ends = (keys & (1 << BY_ID) - 1).tolist(), np.append(begin, len(keys)).tolist()
+        found: list[list[tuple[int, int, int]]] = [[] for _ in range(answers)]
+        for number, group in enumerate(groups.tolist()):
+            entry = group >> BY_KIND & (1 << BY_AWAY) - 1, group & (1 << BY_KIND) - 1
+            found[group >> BY_KIND + BY_AWAY].append(
+                (*entry, self._sets.number_of_sorted(tuple(ids[ends[number] : ends[number + 1]])))
+            )
+        return [tuple(each) for each in found]
 
     def _answers_unchanged(self, asked: Strings) -> tuple[list[Found], Ints]:
         size, words = np.diff(asked.begin), _counts(asked, WORD)
         runs = (size > 2) & (words == size) & (_counts(asked, OTHER) > 0)
         place, numbers, _ = self._near.many(asked, 0)
-        ids = np.full(len(size), UNKNOWN)
-        ids[place] = np.array(self._ids)[numbers] if len(place) else UNKNOWN
-        own = np.where(runs, 2 * ids + _end_in_n(asked), -np.arange(1, len(size) + 1))
-        own[(size > 2) & (words < size) & ~_have(asked, ".,'")] = 0  # no word
-        _, first, of = np.unique(own, return_index=True, return_inverse=True)
-        kept = [self.unchanged(asked.text(row)) for row in first.tolist()]
-        return [() if each is None else ((0, *each),) for each in kept], of
+        own = np.where(runs, _end_in_n(asked), -np.arange(1, len(size) + 1))
+        own[(size > 2) & (words < size) & ~_have(asked, ".,'")] = 2  # no word
+        own[place] = 3 + numbers
+        keys, first, of = np.unique(own, return_index=True, return_inverse=True)
+        found: list[Found] = []
+        for key, row in zip(keys.tolist(), first.tolist(), strict=True):
+            kept = None if key == 2 else self._known(key - 3) if key > 2 else self.unchanged(asked.text(row))
+            found.append(() if kept is None else ((0, *kept),))
+        return found, of
 
-    def _found(self, near: Iterable[tuple[int, int]], unknown: Iterable[tuple[int, Kind]]) -> Found:
-        found: dict[tuple[int, Kind], set[int]] = {}
-        for number, away in near:
-            if away:
-                found.setdefault((away, self._kinds[number]), set()).add(self._ids[number])
-        for away, kind in unknown:
-            found.setdefault((away, kind), set()).add(UNKNOWN)
-        return tuple((away, kind, self._sets.number_of(ids)) for (away, kind), ids in sorted(found.items()))
+    def _known(self, number: int) -> tuple[int, int]:
+        """The class and set of a word of the list."""
+        return int(self._kinds[number]), self._sets.number_of_sorted((int(self._ids[number]),))
 
     def _unknown(self, text: str, edits: int) -> list[tuple[int, Kind]]:
         """From how many edits on an unknown word of a class can be reached."""

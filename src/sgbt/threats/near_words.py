@@ -23,8 +23,8 @@ MOST_EDITS = 2
 """So many edits are counted at most."""
 PRIME, BASE, BITS = (1 << 31) - 1, 1_000_003, 31
 """Hashes are polynomials of the characters; two rests may have one, for candidates are compared anyway."""
-BUCKETS = 18
-"""Bits of a hash that say where to look."""
+BUCKETS, SIEVE = 18, 22
+"""Bits of a hash that say where to look, and of those that say whether to."""
 
 
 class Strings(NamedTuple):
@@ -44,11 +44,15 @@ class Strings(NamedTuple):
 
 
 class Index(NamedTuple):
-    """Hashes of rests, sorted, with the word of each; `bucket` says where those with the same first bits begin."""
+    """Hashes of rests, sorted, with the word of each; `bucket` says where those with the same first bits begin.
+
+    `sieve` has a bit for all hashes with the same, more, first bits: whether there is any. It stays near the processor.
+    """
 
     hashes: Array
     owner: Array
     bucket: Array
+    sieve: Array
 
 
 class NearWords:
@@ -67,7 +71,10 @@ class NearWords:
         hashes, owner = _hashes_of(self._strings, depth, _powers(int(np.diff(self._strings.begin).max(initial=0))))
         order = np.argsort(hashes, kind="stable")
         starts = np.searchsorted(hashes[order], np.arange((1 << BUCKETS) + 1) << BITS - BUCKETS)
-        return Index(hashes[order], owner[order], starts)
+        met = np.zeros(1 << SIEVE, dtype=bool)
+        met[hashes >> BITS - SIEVE] = True
+        sieve = np.packbits(met, bitorder="little")
+        return Index(hashes[order].astype(np.int32), owner[order].astype(np.int32), starts.astype(np.int32), sieve)
 
     def within(self, text: str, edits: int) -> list[tuple[int, int]]:
         """Pairs (number of the word, number of edits), of the words at most `edits` away; no word has a space."""
@@ -164,6 +171,9 @@ def _search(
             hashes = np.empty(2 * len(solid) * (len(solid) + 1) + 1, dtype=np.int64)
         for rest in range(_rests(solid, depth, powers, hashes)):
             wanted = hashes[rest]
+            mark = wanted >> BITS - SIEVE
+            if not index.sieve[mark >> 3] >> (mark & 7) & 1:
+                continue
             bucket = wanted >> BITS - BUCKETS
             for at in range(index.bucket[bucket], index.bucket[bucket + 1]):
                 word = index.owner[at]

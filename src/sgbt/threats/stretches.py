@@ -67,7 +67,9 @@ class Trie(NamedTuple):
 Where = tuple[int, int, int]
 """By a swap of what reach a stretch is begun, less one, 0 for none; from which place; of how many characters."""
 Target = tuple[int, int, int, int]
-"""The order, edits used and sort of a node, and the gap where a word ends."""
+"""The order, edits used and sort of a node, and the gap where a word ends, -1 where it does not matter."""
+Group = tuple[int, int]
+"""How many nodes there are in `Found.source`, and the edits used at all of them."""
 
 
 class Found(NamedTuple):
@@ -78,7 +80,7 @@ class Found(NamedTuple):
     nodes: Array
     """Twice the characters before it (one more between two that changed places), edits used, sort, state."""
     edges: Array
-    """(source, target, cost, set)."""
+    """(source, target, kind, cost, set)."""
     questions: Array
     """(stretch, edits) that nobody has asked about."""
     walks: Array
@@ -87,6 +89,9 @@ class Found(NamedTuple):
     rows: Array
     """The rows of these in the trie, by edits, [..., edits + 1]."""
     sizes: Array
+    source: Array
+    """Nodes at one place, and the state of each."""
+    state: Array
 
 
 @compiled_in_place
@@ -108,6 +113,16 @@ def child_of(trie: Trie, sizes: Array, stretch: int, letter: int) -> int:
             return int(fresh)
         at = at + 1 & mask
     return int(trie.values[at])
+
+
+@compiled_in_place
+def copy_stretches(old: Trie, trie: Trie, sizes: Array) -> None:
+    """All of a full trie into a larger one, under the same numbers."""
+    for stretch in range(len(old.parent)):
+        if stretch:
+            child_of(trie, sizes, old.parent[stretch], old.letter[stretch])
+        for most in range(old.rows.shape[1]):
+            trie.rows[stretch, most] = old.rows[stretch, most]
 
 
 @compiled

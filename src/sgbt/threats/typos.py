@@ -19,11 +19,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from sgbt.threats.edit_kinds import KINDS
-from sgbt.threats.lattice import KEPT, Ints
+from sgbt.threats.lattice import Ints
 from sgbt.threats.misspelt import Misspelt
 from sgbt.threats.near_words import Strings
 from sgbt.threats.stretches import (
+    BY_LETTER,
     EDGES,
     FULL,
     NODES,
@@ -33,13 +33,12 @@ from sgbt.threats.stretches import (
     Found,
     Text,
     Trie,
-    child_of,
+    copy_stretches,
     spelled,
 )
 from sgbt.threats.token_classes import ALPHA, NOT, OTHER, SORTS, SPACE, WORD, State, are, letters_of, without_edits
 from sgbt.threats.typo_edges import LAST, STATES, read_typos
 
-TYPOS = KINDS.index("typos")
 END = (1 << 62, 0, 0, 0)
 """The last node."""
 MOST_STRETCHES = 1 << 21
@@ -87,9 +86,8 @@ class TypoReader:
             elif not found.sizes[QUESTIONS]:
                 break
         nodes, edges = found.nodes[: found.sizes[NODES]], found.edges[: found.sizes[EDGES]]
-        target = np.where(edges[:, 1] == LAST, len(nodes), edges[:, 1])
-        kind = np.where(edges[:, 2] > 0, TYPOS, KEPT)
-        return np.vstack([nodes, END]), np.stack([edges[:, 0], target, kind, edges[:, 2], edges[:, 3]], axis=1)
+        edges[edges[:, 1] == LAST, 1] = len(nodes)
+        return np.vstack([nodes, END]), edges
 
     def _found(self, size: int) -> Found:
         sizes = np.zeros(5, dtype=np.int64)
@@ -98,11 +96,13 @@ class TypoReader:
         return Found(
             number=np.full((2 * size + 2, self.edits + 1, SORTS, STATES), -1, dtype=np.int32),
             nodes=np.empty((self._room["nodes"], 4), dtype=np.int64),
-            edges=np.empty((self._room["edges"], 4), dtype=np.int64),
+            edges=np.empty((self._room["edges"], 5), dtype=np.int64),
             questions=np.empty((self._room["questions"], 2), dtype=np.int64),
             walks=np.full((3, size + 1, long, 3), -1, dtype=np.int32),
             rows=np.full((3, size + 1, long, 3, self.edits + 1), -1, dtype=np.int32),
             sizes=sizes,
+            source=np.empty(SORTS * STATES, dtype=np.int64),
+            state=np.empty(SORTS * STATES, dtype=np.int64),
         )
 
     def _enlarge(self, found: Found) -> None:
@@ -114,9 +114,7 @@ class TypoReader:
             old, trie = self._trie, _empty_trie(2 * self._stretches)
             sizes = np.zeros(5, dtype=np.int64)
             sizes[STRETCHES] = 1
-            for stretch in range(1, self._stretches):
-                child_of(trie, sizes, int(old.parent[stretch]), int(old.letter[stretch]))
-            trie.rows[: self._stretches] = old.rows
+            copy_stretches(old, trie, sizes)
             self._trie = trie._replace(first=old.first, entries=old.entries)
 
     def _answer(self, questions: Ints) -> None:
@@ -163,26 +161,29 @@ def _described(
     size = len(text)
     letters = np.append(letters_of(text), 0)
     space, word, other, alpha = (are(letters, sort) for sort in (SPACE, WORD, OTHER, ALPHA))
-    stuck = [word[at] and at not in stops and not text.startswith(NOT, at) for at in range(size + 1)]
-    following = [[text[at : at + 3] for at in range(size + 1)]]
-    following += [[text[at : at + 1] + text[at + reach : at + reach + 2] for at in range(size + 1)] for reach in (2, 3)]
-    final = [
-        [_finals(each, at in stops and not swap) for at, each in enumerate(row)] for swap, row in enumerate(following)
-    ]
+    may_end = np.zeros(size + 1, dtype=bool)
+    may_end[list(stops)] = True
+    ahead = np.append(letters[:-1] + 1, np.zeros(6, dtype=np.int64))  # 0 where there is no character any more
+    place = np.arange(size + 1)
+    triples = [_triple(ahead[place], ahead[place + 1 + gap], ahead[place + 2 + gap]) for gap in range(3)]
+    is_not = np.array(triples) == NOT_AHEAD
+    keys, row = np.unique(np.stack([triples[0] << 1 | may_end, triples[1] << 1, triples[2] << 1]), return_inverse=True)
+    known = np.frombuffer(b"".join(map(_finals, keys.tolist())), np.int8).reshape(-1, STATES)
+    final = known[row.reshape(3, -1)[[0, 0, 1, 2]]]
     swaps, broken = np.zeros((4, size + 1), dtype=bool), np.zeros((4, size + 1), dtype=bool)
     for reach in (2, 3):
         second, room = slice(reach - 1, size), size + 1 - reach
         if room > 0:
             swaps[reach, :room] = ~space[second] & (letters[:room] != letters[second])
-            broken[reach, :room] = word[:room] & word[second] & [each != NOT for each in following[reach - 1][:room]]
+            broken[reach, :room] = word[:room] & word[second] & ~is_not[reach - 1, :room]
     return Text(
         letters=letters[:-1],
         space=space,
         word=word,
         other=other,
         alpha=alpha,
-        stuck=np.array(stuck),
-        final=np.frombuffer(b"".join(map(b"".join, [final[0], final[0], *final[1:]])), np.int8).reshape(4, -1, STATES),
+        stuck=word & ~may_end & ~is_not[0],
+        final=final,
         swaps=swaps,
         broken=broken,
         wall=np.full(size + 1, -1, dtype=np.int64) if walls is None else walls,
@@ -191,7 +192,19 @@ def _described(
     )
 
 
+def _triple(first: Ints, second: Ints, third: Ints) -> Ints:
+    """Three characters as one number; each is one more than its own, or 0 for none."""
+    found: Ints = (first << BY_LETTER | second) << BY_LETTER | third
+    return found
+
+
+NOT_AHEAD = int(_triple(*(letters_of(NOT) + 1)))
+
+
 @lru_cache(maxsize=1 << 16)
-def _finals(following: str, stop: bool) -> bytes:
-    """`without_edits` of every state; of the shared one, none."""
-    return np.array([*without_edits(tuple(range(len(State))), following, stop), -1], dtype=np.int8).tobytes()
+def _finals(key: int) -> bytes:
+    """`without_edits` of every state, of the shared one none, where a triple of characters follows; the lowest bit
+    says whether the text may end there."""
+    letters = (key >> shift & (1 << BY_LETTER) - 1 for shift in (2 * BY_LETTER + 1, BY_LETTER + 1, 1))
+    following = "".join(chr(letter - 1) for letter in letters if letter)
+    return np.array([*without_edits(tuple(range(len(State))), following, bool(key & 1)), -1], dtype=np.int8).tobytes()

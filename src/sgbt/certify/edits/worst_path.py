@@ -58,7 +58,9 @@ def least_sums(lattices: Sequence[Lattice], weights: Floats, columns: Ints, max_
     inverse, found = _inverse(states.step), []
     repeats = max([most for _, most in lattices[0].limited] + [lattices[0].total or 0], default=0)
     for lattice, own in zip(lattices, columns, strict=True):
-        order = np.lexsort((lattice.source == lattice.target, lattice.target))
+        loops = lattice.source == lattice.target
+        sorted_so = not loops.any() and bool((np.diff(lattice.target) >= 0).all())
+        order = slice(None) if sorted_so else np.lexsort((loops, lattice.target))
         kind, cost = lattice.kind[order], lattice.cost[order]
         edges = Edges(lattice.source[order], lattice.target[order], lattice.choices[order], inverse[kind, cost])
         fewest, most = _lengths(edges, lattice.nodes, len(states), repeats)
