@@ -82,11 +82,12 @@ class Misspelt:
         return [tuple(each) for each in found]
 
     def _answers_unchanged(self, asked: Strings) -> tuple[list[Found], Ints]:
-        size, words = np.diff(asked.begin), _counts(asked, WORD)
-        runs = (size > 2) & (words == size) & (_counts(asked, OTHER) > 0)
+        size, words, others = np.diff(asked.begin), _counts(asked, WORD), _counts(asked, OTHER)
+        runs = (size > 2) & (words == size) & (others > 0)
         place, numbers, _ = self._near.many(asked, 0)
         own = np.where(runs, _end_in_n(asked), -np.arange(1, len(size) + 1))
-        own[(size > 2) & (words < size) & ~_have(asked, ".,'")] = 2  # no word
+        longest = max(map(len, JOINED_WORDS))
+        own[(size > 2) & (words < size) & (~_have(asked, ".,'") | (size > longest) & (others > 0))] = 2  # no word
         own[place] = 3 + numbers
         keys, first, of = np.unique(own, return_index=True, return_inverse=True)
         found: list[Found] = []
