@@ -112,6 +112,7 @@ class ModelCard(BaseModel):
     table: str
     table_words: int
     table_hash: str
+    threat: str
     model_hash: str
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +123,12 @@ class Model:
     prepared: Prepared
     note: Mapping[str, Any]
 
+    @property
+    def threat(self) -> str:
+        """What the model was trained for, as requests write it: `model` is its table, where it has words."""
+        others = str(dict(self.note.get("objective_options") or {}).get("threat", ""))
+        return " + ".join(filter(None, ["model" if self.prepared.table.entries else "", others]))
+
     def describe(self) -> dict[str, Any]:
         """What a person should know of the model before trusting its answers."""
         model, table = self.classifier.model, self.prepared.table
@@ -138,6 +144,7 @@ class Model:
             "table": table.name,
             "table_words": len(table.entries),
             "table_hash": table.hash[:12],
+            "threat": self.threat,
             "model_hash": self.prepared.model_hash,
         }
 
@@ -175,7 +182,9 @@ class Desk:
         """Load the folders that the command line named, and what stands `behind` the first (as in `Pool`)."""
         models: dict[str, Model] = {}
         for folder in map(Path, runs):
-            classifier = load_classifier(folder)
+            classifier, note = load_classifier(folder), training_note(folder)
+            if classifier.table is None and note.get("threat"):
+                classifier = replace(classifier, table=SubstitutionTable({}, "none"))
             if classifier.table is None:
                 raise ServeError(
                     expected="a model that was trained with a substitution table",
@@ -186,7 +195,7 @@ class Desk:
             base = name = folder.resolve().name
             while name in models:
                 name = f"{base} ({len(models) + 1})"
-            models[name] = Model(name, classifier, Prepared.of(classifier), training_note(folder))
+            models[name] = Model(name, classifier, Prepared.of(classifier), note)
         if behind is None:
             return Desk(models)
         name, sure = behind

@@ -110,6 +110,15 @@ for (const chip of document.querySelectorAll(".chip")) {
   });
 }
 
+// A switch for every threat beyond substitutes that a model here was trained for.
+function offerTrained(cards) {
+  for (const threat of new Set(cards.map((card) => card.threat.split(" + ").filter((edit) => edit !== "model").join(" + ")))) {
+    if (!threat) continue;
+    const box = make("input", { type: "checkbox", role: "switch", value: threat });
+    byId("threats").append(make("label", { class: "switch" }, box, ` ${threat}, which training was for`));
+  }
+}
+
 async function start() {
   try {
     const cards = await (await ask("/models")).json();
@@ -117,6 +126,7 @@ async function start() {
     byId("panels").replaceChildren(...panels.map((panel) => panel.element));
     byId("examples").hidden = !cards.every((card) => card.labels.includes("positive") && card.labels.includes("negative"));
     prepareUpload(cards);
+    offerTrained(cards);
     if (new Set(cards.map((card) => card.table_hash)).size > 1) {
       byId("panels").before(make("p", { class: "small" }, "The models were trained for different tables of substitutes: each is judged by its own."));
     }

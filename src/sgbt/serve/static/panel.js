@@ -12,7 +12,7 @@ const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mil
 export class Panel {
   constructor(card) {
     this.card = card;
-    const about = `${card.kind}, objective ${card.objective}, trained on ${card.dataset}; reads the first ${card.max_length.toLocaleString("en")} words`;
+    const about = `${card.kind}, objective ${card.objective}, trained on ${card.dataset} for ${card.threat.replace("model", "substitutes") || "no threat"}; reads the first ${card.max_length.toLocaleString("en")} words`;
     const table = `Substitutes: ${card.table} (${card.table_words.toLocaleString("en")} words, ${card.table_hash})`;
     this.body = make("div", { class: "panel" }, make("p", { class: "small" }, "Nothing examined yet."));
     this.element = make("article", { class: "card panel", "aria-label": `Model ${card.name}` },
