@@ -13,7 +13,15 @@ from tests.black_box.strings import encoders, every_text, random_callable, texts
 from tests.small import TABLE
 
 from sgbt.certify import read_rows
-from sgbt.certify.black_box import Answer, EncodedCertificate, EncodedSummary, Encoder, certify_encoded
+from sgbt.certify.black_box import (
+    Answer,
+    Deletion,
+    EncodedCertificate,
+    EncodedSummary,
+    Encoder,
+    certify_encoded,
+    certify_smoothed,
+)
 from sgbt.certify.rows.summary import Summary
 from sgbt.core.errors import AttackError, CertificateError, ForgedRowError
 
@@ -169,12 +177,31 @@ def test_rows_are_resumed_and_belong_to_one_callable(tmp_path, monkeypatch):
         ({"labels": [2]}, "labels from 0 to 1"),
         ({"max_queries": 0}, "max_queries of at least 1"),
         ({"slack": float("nan")}, "slack of at least 0"),
-        ({"max_substitutions": -1}, "max_substitutions of at least 0"),
+        ({"max_substitutions": -1}, "whole number of substitutions"),
+        ({"max_substitutions": True}, "whole number of substitutions"),
+        ({"max_substitutions": 1.5}, "whole number of substitutions"),
+        ({"labels": [0.7]}, "whole number for each text"),
+        ({"labels": ["pos"]}, "whole number for each text"),
+        ({"labels": [None]}, "whole number for each text"),
     ],
 )
 def test_bad_options_are_one_sentence(options, sentence):
     with pytest.raises(CertificateError, match=sentence):
         certify_encoded(random_callable(0), ["good"], ENCODER, **options)
+
+
+@pytest.mark.parametrize("given_texts", ["good film", ["good", None], [3]])
+def test_texts_are_a_list_of_texts(given_texts):
+    with pytest.raises(CertificateError, match="expected a list of texts"):
+        certify_encoded(random_callable(0), given_texts, ENCODER)
+    with pytest.raises(CertificateError, match="expected a list of texts"):
+        certify_smoothed(random_callable(0), given_texts, Deletion(0.5))
+
+
+@pytest.mark.parametrize("answer", [["pos"], [[0.1, 0.9], [0.4]], [[np.nan, 1.0]], [[np.inf, 0.0]], [[0.9]]])
+def test_an_answer_that_is_no_scores_proves_nothing(answer):
+    with pytest.raises(AttackError, match="one row of label probabilities"):
+        certify_encoded(lambda batch: answer, ["good"], ENCODER)
 
 
 def test_a_certificate_cannot_contradict_itself(tmp_path):

@@ -62,7 +62,7 @@ class ReadTexts:
         require_finite_logits(logits)
         if labels is None and isinstance(texts, Split):
             labels = texts.labels.tolist()
-        chosen = logits.argmax(axis=1) if labels is None else _whole_labels(labels)
+        chosen = logits.argmax(axis=1) if labels is None else whole_labels(labels)
         _check_labels(chosen, len(given), len(classifier.label_names))
         hashes = tuple(map(Certificate.hash_of, given))
         reference = None
@@ -95,7 +95,7 @@ def require_finite_logits(logits: np.ndarray) -> None:
         )
 
 
-def _whole_labels(labels: Sequence[int]) -> np.ndarray:
+def whole_labels(labels: Sequence[int]) -> np.ndarray:
     """Labels as an array; one that is no whole number is not taken for one."""
     with contextlib.suppress(ValueError, TypeError, OverflowError), np.errstate(invalid="ignore"):
         found = np.asarray(labels)

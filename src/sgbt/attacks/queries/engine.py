@@ -250,7 +250,10 @@ class CallableEngine:
 
 def checked_answer(answer: object, texts: int) -> Probabilities:
     """A victim's answer as probabilities, or what is wrong with it."""
-    rows = np.asarray(answer, dtype=np.float64)
+    try:
+        rows = np.asarray(answer, dtype=np.float64)
+    except (ValueError, TypeError):
+        rows = np.zeros(0)  # labels, or rows of unlike length
     if rows.ndim != 2 or len(rows) != texts or rows.shape[1] < 2 or not np.isfinite(rows).all():
         raise AttackError(
             expected=f"one row of label probabilities for each of {texts} texts",

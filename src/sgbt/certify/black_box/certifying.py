@@ -14,12 +14,14 @@ import numpy as np
 from sgbt.attacks.queries.engine import Classify
 from sgbt.attacks.victim import CallableVictim
 from sgbt.certify.black_box.additive import AdditiveModel
+from sgbt.certify.black_box.arguments import checked_texts
 from sgbt.certify.black_box.certificate import ADDITIVE, CLEAN, ENUMERATION, Answer, EncodedCertificate
 from sgbt.certify.black_box.edited import EditedEncoder, EditedText
 from sgbt.certify.black_box.encoder import EncodedText
 from sgbt.certify.black_box.enumeration import VersionSearch, enumerate_all, margin_of
 from sgbt.certify.black_box.fitting import AnyEncoder
 from sgbt.certify.rows.running import Listener, Prover
+from sgbt.certify.specification import whole_budget
 from sgbt.core.errors import CertificateError
 
 MAX_QUERIES = 4096
@@ -86,10 +88,9 @@ def prover_of_encoded(
     named: bool = True,
 ) -> Prover[EncodedCertificate]:
     """What `certify_encoded` makes of its arguments; `named` asks for the callable's fingerprint."""
-    check_limits(max_queries=max_queries, batch=batch, slack=slack, max_substitutions=max_substitutions)
+    check_limits(max_queries=max_queries, batch=batch, slack=slack)
+    max_substitutions, (texts, labels) = whole_budget(max_substitutions), checked_texts(texts, labels)
     victim = CallableVictim(classify, encoder.tokenizer, fingerprint=fingerprint)
-    if labels is not None and len(labels) != len(texts):
-        raise CertificateError(expected=f"{len(texts)} labels", got=str(len(labels)), where="the labels")
     shared: dict[str, Any] = {
         "max_substitutions": max_substitutions,
         "max_queries": max_queries,
@@ -248,7 +249,7 @@ def cost_of(
 
 def check_limits(**limits: float | None) -> None:
     """Refuse limits that no run can have."""
-    least = {"max_queries": 1, "batch": 1, "slack": 0, "max_substitutions": 0}
+    least = {"max_queries": 1, "batch": 1, "slack": 0}
     for name, value in limits.items():
         if value is not None and not least[name] <= value < math.inf:
             raise CertificateError(

@@ -25,9 +25,11 @@ import numpy as np
 
 from sgbt.attacks.queries.engine import Classify
 from sgbt.attacks.victim import CallableVictim
+from sgbt.certify.black_box.arguments import checked_texts
 from sgbt.certify.black_box.statistical import Finding, StatisticalCertificate
 from sgbt.certify.rows.comparison import TOLERANCE
 from sgbt.certify.rows.running import Listener, Prover
+from sgbt.certify.specification import whole_budget
 from sgbt.core.errors import CertificateError
 from sgbt.data import Tokenizer
 from sgbt.threats import SubstitutionTable
@@ -179,8 +181,7 @@ def certify_smoothed(
     if not 0 < alpha < 1 or samples < 1 or first_samples < 1:
         got = f"alpha {alpha}, samples {samples}, first samples {first_samples}"
         raise CertificateError(expected="alpha between 0 and 1, and samples of at least 1", got=got)
-    if labels is not None and len(labels) != len(texts):
-        raise CertificateError(expected=f"{len(texts)} labels", got=str(len(labels)), where="the labels")
+    max_substitutions, (texts, labels) = whole_budget(max_substitutions), checked_texts(texts, labels)
     victim = CallableVictim(classify, tokenizer or Tokenizer(), fingerprint=fingerprint)
     shared: dict[str, Any] = {
         "samples": samples,
