@@ -205,7 +205,7 @@ def test_attack_rows_are_asked_again_and_compared(
     broken = next(result for result in attacks if result.status == "success")
     proof = rows[broken.index]
     promised = replace(proof, verdict=Verdict.CERTIFIED, margin=1.0)
-    with pytest.raises(ForgedRowError, match=f"text {broken.index} "):  # even if its own proof was not drawn
+    with pytest.raises(ForgedRowError, match=f"text {broken.index}\\b"):  # even if its own proof was not drawn
         verify(classifier, [promised], TEXTS, attacks=attacks, sample=1)
     others = [promised if row.index == broken.index else row for row in rows]
     with pytest.raises(ForgedRowError, match=f"text {broken.index} unbroken"):

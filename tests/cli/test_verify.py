@@ -92,7 +92,7 @@ def test_a_lie_is_one_sentence_and_exit_code_1(
     capfd.readouterr()
     assert run("verify", name, "--model", "run") == 1
     told = capfd.readouterr().err
-    assert told.startswith("sgbt: expected a row for text")
+    assert told.startswith("sgbt: expected a true row for text")
     assert told.count("\n") == 1
     assert said in told
 
