@@ -182,3 +182,9 @@ def test_a_table_without_labels_gives_its_texts_where_that_is_allowed(tmp_path: 
         labelled_texts(read_table(path), text=None, label=None)
     with pytest.raises(DataError, match="'stars'"):
         labelled_texts(read_table(path), text=None, label="stars", unlabelled=True)
+
+
+def test_a_file_of_texts_alone_says_what_its_ending_means(tmp_path: Path) -> None:
+    (tmp_path / "pipe.txt").write_text("text|label\ngood film|up\nbad film|down\n")
+    with pytest.raises(DataError, match=r"ending in \.txt is one text a line; give one that has columns the ending"):
+        load_dataset(tmp_path / "pipe.txt")

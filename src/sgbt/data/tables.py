@@ -53,6 +53,8 @@ class Table:
         candidates = [column for column in islice(self.columns, 1000) if len(column) <= SHOWN_LETTERS]
         near = difflib.get_close_matches(name[:SHOWN_LETTERS], candidates, n=1)
         remedy = "name the columns, or their positions, with --text and --label; --no-header is for one without names"
+        if ".txt" in self.source:
+            remedy = "a file ending in .txt is one text a line; give one that has columns the ending .csv"
         raise DataError(
             expected=f"a column named {shown([name])}",
             got=f"the columns {shown(self.columns)}",
