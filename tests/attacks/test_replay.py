@@ -40,7 +40,7 @@ def test_a_buried_success_is_found(classifier: TextClassifier) -> None:
     rows = attack(classifier, TEXTS, small.TABLE, method="greedy")
     (place, *_) = (place for place, row in enumerate(rows) if row.status == "success")
     rows[place] = buried(rows[place])
-    with pytest.raises(ForgedRowError, match=rf"text {place} .*failed.*breaks"):
+    with pytest.raises(ForgedRowError, match=rf"text {place},?.*failed.*breaks"):
         replay(classifier, rows, small.TABLE, sample=None, seed=0)
     seeds = range(60)
     found = sum(_is_found(classifier, rows, seed) for seed in seeds)
