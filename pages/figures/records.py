@@ -37,6 +37,14 @@ def robust(path: str, attack: str, digits: str = "1") -> str:
 
 
 @figure
+def core_hours(path: str, work: str) -> str:
+    """METHOD certify|ATTACK: hours of one core for a thousand million texts like those of the record."""
+    metrics = method(path).first.metrics
+    seconds = metrics["certified_milliseconds"] / 1000 if work == "certify" else metrics["attacks"][work]["seconds"]
+    return f"{round(seconds * 1e9 / 3600, -1):,.0f}"
+
+
+@figure
 def dev(path: str, name: str) -> str:
     """METHOD accuracy|certified: the first seed's figure on dev, in percent."""
     return percent(method(path).first.metrics["dev"][name])
