@@ -16,8 +16,9 @@ from torch import Tensor
 from sgbt.models import TextCNN, compiled_loops, pooled_windows
 from sgbt.models.cnn import ACTIVATIONS
 from sgbt.models.pooled_windows import GREATEST, ITSELF, LEAST, greatest_windows_of_sets, windows_in
+from sgbt.models.word_gradients import along_gradients, word_gradients
 from sgbt.models.word_sets import WordSets
-from sgbt.training import IBP, Certified, Standard
+from sgbt.training import ATFL, IBP, Certified, Standard
 
 ENDS = {"itself": ITSELF, "least": LEAST, "greatest": GREATEST}
 
@@ -178,3 +179,36 @@ def test_sets_are_the_distinct_rows_in_order() -> None:
     expected, places = rows.unique(dim=0, return_inverse=True)
     assert torch.equal(sets.words[sets.choices].masked_fill(~sets.allowed, -1), expected)
     assert torch.equal(sets.places.flatten(), places)
+
+
+@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
+def test_words_that_atfl_replaces_are_those_of_the_plain_way(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = small.step_of([[], ["film"], *small.random_texts(12, 9, 3)], 3)
+    model = small.model_of(kind, dtype=torch.float64)
+    fast = ATFL(replaced=0.6).attacked(model, step)
+    plainly(monkeypatch)
+    assert torch.equal(fast, ATFL(replaced=0.6).attacked(model, step))
+    assert bool((fast != step.ids).any())
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**20), equal=st.booleans())
+def test_gradients_at_places_and_along_choices_are_those_of_the_plain_way(seed: int, equal: bool) -> None:
+    model = small.model_of("cnn", seed=seed % 5, dtype=torch.float64)
+    if equal:
+        for parameter in model.parameters():
+            parameter.data.copy_((4 * parameter.data).round() / 4)
+    step = small.step_of([[], ["film"], *small.random_texts(5, 20, seed)], 3)
+    read = model.embedding(step.ids).detach()
+
+    def loss(logits: Tensor) -> Tensor:
+        return torch.nn.functional.cross_entropy(logits, step.labels, reduction="sum")
+
+    slopes = word_gradients(model, step.ids, step.mask, loss)
+    expected = word_gradients.dispatch(object)(model, step.ids, step.mask, loss)
+    vectors, choices = model.embedding.weight.detach(), step.choices
+    values = along_gradients(slopes, vectors, choices.ids, choices.allowed)
+    written = (vectors[choices.ids] * slopes.unsqueeze(2)).sum(dim=-1)
+    assert slopes.shape == read.shape
+    assert torch.allclose(slopes, expected, atol=1e-12)
+    assert torch.allclose(values[choices.allowed], written[choices.allowed], atol=1e-12)

@@ -128,7 +128,7 @@ class TextCNN(nn.Module):
         Pooled `features` of these texts that were found already are not found again.
         """
         if features is None:
-            ids, lengths = self._prepared(ids, mask)
+            ids, lengths = self.prepared(ids, mask)
             found = self._features if torch.is_grad_enabled() else self._features_of_parts
             features = found(ids, lengths)
         logits: Tensor = self.head(self.dropout(features))
@@ -177,7 +177,8 @@ class TextCNN(nn.Module):
         """The filters of each width."""
         return [layer for layer in self.convolutions if isinstance(layer, nn.Conv1d)]
 
-    def _prepared(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    def prepared(self, ids: Ids, mask: Mask | None) -> tuple[Ids, Lengths]:
+        """The codes that filters read, padding wherever there is no word, and how many words there are."""
         mask = ids != PADDING if mask is None else mask
         ids = self.embedding.encode(ids.masked_fill(~mask, PADDING))
         missing = max(self.config.kernel_sizes) - ids.shape[1]

@@ -8,6 +8,7 @@ without writing out what the filters make of every window, and the way back touc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,28 @@ def greatest_windows_of_sets(
     way = _PooledWindows.apply if compiled else _plain
     found: tuple[Tensor, ...] = way(vectors, weight, sets, counts, epsilon, ends)
     return found
+
+
+def gradient_at_places(
+    vectors: Float[Tensor, "words width"], weight: Weight, places: Int[Tensor, "texts words"], counts: Counts
+) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """`greatest_window` where loops are compiled, and its way back: from a gradient [texts, filters] to what is asked
+    of the vector at each place, [texts, words, width]."""
+    from sgbt.models.winning_windows import spread_over_places, winners
+
+    filters, width, size = weight.shape
+    flat = weight.permute(2, 0, 1).contiguous()
+    table = F.linear(vectors, flat.flatten(0, 1)).view(-1, size, filters).numpy()
+    greatest, windows = vectors.new_empty(len(places), filters), np.empty((len(places), filters), np.int32)
+    winners(table, places.numpy(), counts.numpy(), greatest.numpy(), windows)
+
+    def back(gradient: Tensor) -> Tensor:
+        asked = vectors.new_zeros(*places.shape, width)
+        given = gradient.contiguous().numpy(), windows, table, places.numpy(), counts.numpy()
+        spread_over_places(*given, flat.numpy(), asked.numpy())
+        return asked
+
+    return greatest, back
 
 
 def windows_in(lengths: Tensor, size: int) -> Tensor:

@@ -145,6 +145,57 @@ def spread(
 
 
 @compiled
+def spread_over_places(
+    gradient: Floats, windows: Windows, table: Floats, places: Ints, counts: Ints, weights: Floats, wrt_places: Floats
+) -> None:
+    """What `gradient` [texts, filters] at the winners of `table` gives to the vectors at the places themselves, [texts,
+    words, width]; `weights` is [size, filters, width]."""
+    _, size, filters = table.shape
+    for text in range(len(places)):
+        for number in range(filters):
+            given, window = gradient[text, number], windows[text, number]
+            last, best = window, given
+            if window < 0:
+                window, last = -1 - window, counts[text] - 1
+                best = _sum(table, places[text], window, number)
+                ties = 0
+                for other in range(window, last + 1):
+                    ties += _sum(table, places[text], other, number) == best
+                given /= ties
+            for other in range(window, last + 1):
+                if last > window and _sum(table, places[text], other, number) != best:
+                    continue
+                for offset in range(size):
+                    weight, back = weights[offset, number], wrt_places[text, other + offset]
+                    for place in range(len(weight)):
+                        back[place] += given * weight[place]
+
+
+@compiled
+def along(slopes: Floats, vectors: Floats, choices: Ints, allowed: NDArray[np.bool_], values: Floats) -> None:
+    """`values` [texts, words, choices]: the vector of each allowed choice times the slope at its place; others are
+    left as they are."""
+    texts, words, slots = choices.shape
+    lanes = 16
+    parts = np.empty(lanes, vectors.dtype)
+    for text in range(texts):
+        for word in range(words):
+            slope = slopes[text, word]
+            for slot in range(slots):
+                if not allowed[text, word, slot]:
+                    continue
+                vector = vectors[choices[text, word, slot]]
+                parts[:] = 0
+                whole = len(slope) // lanes * lanes
+                for start in range(0, whole, lanes):
+                    for lane in range(lanes):
+                        parts[lane] += slope[start + lane] * vector[start + lane]
+                for place in range(whole, len(slope)):
+                    parts[0] += slope[place] * vector[place]
+                values[text, word, slot] = parts.sum()
+
+
+@compiled
 def spread_over_sets(
     gradient: Floats, who: Holders, starts: Ints, members: Ints, epsilon: float, wrt_values: Floats
 ) -> None:

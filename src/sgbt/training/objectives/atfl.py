@@ -11,6 +11,7 @@ once, a share `replaced` in all, which costs a fixed number of passes whatever t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -18,6 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sgbt.models import Network
+from sgbt.models.word_gradients import along_gradients, word_gradients
 from sgbt.training.loop.steps import Step
 from sgbt.training.objectives.objective import Objective, Parts, Reference, check_range
 
@@ -57,23 +59,27 @@ class ATFL(Objective):
         A word that was replaced may be replaced again. The attack looks for texts, so nothing it computes is trained:
         vectors are detached.
         """
-        choices, fixed = step.choices, step.vectors(model).detach()
+        choices = step.choices
+        distinct, places = model.embedding.encode(choices.ids).unique(return_inverse=True)
+        vectors = model.embedding(distinct).detach()
         chosen = torch.zeros_like(step.ids)  # slot 0 is the word itself
         budget = (step.mask.sum(dim=1) * self.replaced).ceil()
         for number in range(1, self.rounds + 1):
-            current = _pick(fixed, chosen).requires_grad_()
-            loss = F.cross_entropy(model.from_vectors(current, step.mask), step.labels, reduction="sum")
-            (gradient,) = torch.autograd.grad(loss, [current])
-            gain = torch.einsum("twcd,twd->twc", fixed, gradient) - (current * gradient).sum(dim=-1, keepdim=True)
-            best, slot = gain.detach().masked_fill(~choices.allowed, -torch.inf).max(dim=-1)
+            slopes = word_gradients(model, _pick(choices.ids, chosen), step.mask, partial(_loss, labels=step.labels))
+            values = along_gradients(slopes, vectors, places, choices.allowed)
+            gain = values - values.gather(2, chosen.unsqueeze(-1))
+            best, slot = gain.masked_fill(~choices.allowed, -torch.inf).max(dim=-1)
             best = best.masked_fill(~step.mask, -torch.inf)
             changed = chosen > 0
             left = (budget * number / self.rounds).ceil() - changed.sum(dim=1)
             rank = best.masked_fill(changed, -torch.inf).argsort(dim=1, descending=True).argsort(dim=1)
             chosen = torch.where((changed | (rank < left.unsqueeze(1))) & (best > 0), slot, chosen)
-        return choices.ids.gather(2, chosen.unsqueeze(-1)).squeeze(-1)
+        return _pick(choices.ids, chosen)
 
 
-def _pick(vectors: Tensor, chosen: Tensor) -> Tensor:
-    place = chosen[..., None, None].expand(*chosen.shape, 1, vectors.shape[-1])
-    return vectors.gather(2, place).squeeze(2)
+def _loss(logits: Tensor, labels: Tensor) -> Tensor:
+    return F.cross_entropy(logits, labels, reduction="sum")
+
+
+def _pick(ids: Tensor, chosen: Tensor) -> Tensor:
+    return ids.gather(2, chosen.unsqueeze(-1)).squeeze(-1)
