@@ -23,8 +23,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("--max-queries", "certify"): "what is not enumerated within them is not proven, so there is always a bound",
     ("--dry-run", "bench"): "a grid costs disk as well",
     ("--workers", "serve"): "each loads the models, so two",
-    ("--workers", "bench"): "as many as there are cores and memory for",
-    ("--workers", "predict"): "as many as the cluster has cores",
 }
 """Option and verb (* is every verb) that say or default otherwise, with the reason."""
 

@@ -29,7 +29,7 @@ LEAST, GREATEST, ITSELF = 0, 1, 2
 
 
 def greatest_window(
-    vectors: Float[Tensor, "words width"], weight: Weight, places: Int[Tensor, "texts words"], counts: Counts
+    vectors: Float[Tensor, "distinct width"], weight: Weight, places: Int[Tensor, "texts words"], counts: Counts
 ) -> Float[Tensor, "texts filters"]:
     """The greatest of sum_l W_l v_{t+l} over the first `counts` windows of each text, biases left out.
 
@@ -41,7 +41,7 @@ def greatest_window(
 
 
 def greatest_windows_of_sets(
-    vectors: Float[Tensor, "words width"],
+    vectors: Float[Tensor, "distinct width"],
     weight: Weight,
     sets: WordSets,
     counts: Counts,
@@ -58,7 +58,7 @@ def greatest_windows_of_sets(
 
 
 def gradient_at_places(
-    vectors: Float[Tensor, "words width"], weight: Weight, places: Int[Tensor, "texts words"], counts: Counts
+    vectors: Float[Tensor, "distinct width"], weight: Weight, places: Int[Tensor, "texts words"], counts: Counts
 ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     """`greatest_window` where loops are compiled, and its way back: from a gradient [texts, filters] to what is asked
     of the vector at each place, [texts, words, width]."""
