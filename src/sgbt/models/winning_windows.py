@@ -90,21 +90,6 @@ def winners(table: Floats, places: Ints, counts: Ints, greatest: Floats, windows
 
 
 @compiled
-def _shared(
-    table: Floats, words: Ints, count: int, number: int, window: int, given: float
-) -> tuple[int, int, float, float]:
-    """The first and the last window that may share a gradient, the value of those that do, and the share of each."""
-    first, last, best, ties = window, window, given, 1
-    if window < 0:
-        first, last = -1 - window, count - 1
-        best = _sum(table, words, first, number)
-        ties = 0
-        for other in range(first, last + 1):
-            ties += _sum(table, words, other, number) == best
-    return first, last, best, given / ties
-
-
-@compiled
 def spread(
     gradient: Floats,
     windows: Windows,
@@ -134,9 +119,16 @@ def spread(
             given, window = gradient[text, number], windows[text, number]
             if given == 0:
                 continue
-            first, last, best, given = _shared(table, places[text], counts[text], number, window, given)
-            for other in range(first, last + 1):
-                if last > first and _sum(table, places[text], other, number) != best:
+            last, best = window, given
+            if window < 0:
+                window, last = -1 - window, counts[text] - 1
+                best = _sum(table, places[text], window, number)
+                ties = 0
+                for other in range(window, last + 1):
+                    ties += _sum(table, places[text], other, number) == best
+                given /= ties
+            for other in range(window, last + 1):
+                if last > window and _sum(table, places[text], other, number) != best:
                     continue
                 for offset in range(size):
                     place = places[text, other + offset]
@@ -162,9 +154,16 @@ def spread_over_places(
     for text in range(len(places)):
         for number in range(filters):
             given, window = gradient[text, number], windows[text, number]
-            first, last, best, given = _shared(table, places[text], counts[text], number, window, given)
-            for other in range(first, last + 1):
-                if last > first and _sum(table, places[text], other, number) != best:
+            last, best = window, given
+            if window < 0:
+                window, last = -1 - window, counts[text] - 1
+                best = _sum(table, places[text], window, number)
+                ties = 0
+                for other in range(window, last + 1):
+                    ties += _sum(table, places[text], other, number) == best
+                given /= ties
+            for other in range(window, last + 1):
+                if last > window and _sum(table, places[text], other, number) != best:
                     continue
                 for offset in range(size):
                     weight, back = weights[offset, number], wrt_places[text, other + offset]
