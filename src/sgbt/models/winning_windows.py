@@ -64,7 +64,7 @@ def extremes(
 def winners(table: Floats, places: Ints, counts: Ints, greatest: Floats, windows: Windows) -> None:
     """The greatest sum over the first `counts[text]` windows of each text, and the window, both [texts, filters].
 
-    Where several windows have it, the first one is told as -1 - window.
+    Where several windows have it, the first one is written as -1 - window.
     """
     _, size, filters = table.shape
     total = np.empty(filters, table.dtype)

@@ -46,7 +46,7 @@ class WordSets:
 def _distinct(rows: Tensor) -> tuple[Tensor, Tensor]:
     """The distinct rows in lexicographic order, and which of them each row is.
 
-    Rows are told apart by one number each, a random combination of theirs that wraps around at 2^64. Should two rows
+    Rows are distinguished by one number each, a random combination of theirs that wraps around at 2^64. Should two rows
     share theirs, which is found, the slow way goes.
     """
     sets: Tensor
